@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "frame.h"
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include <asm/byteorder.h>
+#include "uapi/linux/rdma_char.h"
+
+/* What each op may look like. A length of ANY is bounded by the receive buffer. */
+#define ANY 0xffffffffu
+
+struct op_rule {
+	const char *name;
+	u32 min_len;
+	u32 max_len;
+	u8 flags;
+	bool sequenced;
+};
+
+static const struct op_rule rules[RCHAR_OP_MAX] = {
+	[RCHAR_OP_HELLO] = { "HELLO", sizeof(struct rchar_wire_hello),
+			     sizeof(struct rchar_wire_hello), 0, false },
+	[RCHAR_OP_READY] = { "READY", sizeof(struct rchar_wire_hello),
+			     sizeof(struct rchar_wire_hello), 0, false },
+	[RCHAR_OP_CREDIT] = { "CREDIT", 0, 0, 0, false },
+	[RCHAR_OP_PING] = { "PING", 0, 0, 0, false },
+	[RCHAR_OP_PONG] = { "PONG", 0, 0, 0, false },
+	[RCHAR_OP_OPEN] = { "OPEN", sizeof(struct rchar_wire_open),
+			    sizeof(struct rchar_wire_open),
+			    RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_OPENED] = { "OPENED", 0, 0, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_REFUSED] = { "REFUSED", sizeof(struct rchar_wire_status),
+			       sizeof(struct rchar_wire_status),
+			       RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_DATA] = { "DATA", 1, ANY, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_MSG] = { "MSG", 0, ANY, RCHAR_FRAME_FLAGS, true },
+	[RCHAR_OP_FIN] = { "FIN", 0, 0, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_STOP] = { "STOP", 0, 0, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_RESET] = { "RESET", sizeof(struct rchar_wire_status),
+			     sizeof(struct rchar_wire_status),
+			     RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_WINDOW] = { "WINDOW", 0, 0, RCHAR_FRAME_ACK, true },
+};
+
+/**
+ * rchar_hdr_encode() - host form to wire form
+ * @wire: where to write
+ * @hdr: what to write
+ */
+void rchar_hdr_encode(struct rchar_wire_hdr *wire, const struct rchar_hdr *hdr)
+{
+	wire->op = hdr->op;
+	wire->flags = hdr->flags;
+	wire->credits = cpu_to_le16(hdr->credits);
+	wire->len = cpu_to_le32(hdr->len);
+	wire->session = cpu_to_le32(hdr->session);
+	wire->seq = cpu_to_le32(hdr->seq);
+	wire->ack = cpu_to_le32(hdr->ack);
+	wire->window = cpu_to_le32(hdr->window);
+}
+
+/**
+ * rchar_hdr_decode() - wire form to host form, unchecked
+ * @hdr: where to write
+ * @wire: what arrived
+ */
+void rchar_hdr_decode(struct rchar_hdr *hdr, const struct rchar_wire_hdr *wire)
+{
+	hdr->op = wire->op;
+	hdr->flags = wire->flags;
+	hdr->credits = le16_to_cpu(wire->credits);
+	hdr->len = le32_to_cpu(wire->len);
+	hdr->session = le32_to_cpu(wire->session);
+	hdr->seq = le32_to_cpu(wire->seq);
+	hdr->ack = le32_to_cpu(wire->ack);
+	hdr->window = le32_to_cpu(wire->window);
+}
+
+static const struct op_rule *find_rule(u8 op)
+{
+	return op < RCHAR_OP_MAX && rules[op].name ? &rules[op] : NULL;
+}
+
+/**
+ * rchar_hdr_check() - is a header that arrived well formed by itself?
+ * @hdr: the decoded header
+ * @byte_len: bytes received, header included
+ * @max_payload: size of the receive buffer behind the header
+ *
+ * Sequence, ack and credits are checked against the state of the lane elsewhere.
+ *
+ * Return: RCHAR_FRAME_OK, or the first thing that is wrong.
+ */
+enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
+				       u32 byte_len, u32 max_payload)
+{
+	const struct op_rule *rule = find_rule(hdr->op);
+
+	if (byte_len < sizeof(struct rchar_wire_hdr))
+		return RCHAR_FRAME_SHORT;
+	if (!rule)
+		return RCHAR_FRAME_BAD_OP;
+	if (hdr->flags & ~rule->flags)
+		return RCHAR_FRAME_BAD_FLAGS;
+	if (hdr->len != byte_len - sizeof(struct rchar_wire_hdr) ||
+	    hdr->len > max_payload ||
+	    hdr->len < rule->min_len || hdr->len > rule->max_len)
+		return RCHAR_FRAME_BAD_LENGTH;
+	if (rule->sequenced != (hdr->session != 0))
+		return RCHAR_FRAME_BAD_SESSION;
+	if (!rule->sequenced && hdr->seq)
+		return RCHAR_FRAME_BAD_SEQ;
+	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_op_sequenced() - does this op carry a sequence number?
+ * @op: a valid enum rchar_op
+ */
+bool rchar_op_sequenced(u8 op)
+{
+	const struct op_rule *rule = find_rule(op);
+
+	return rule && rule->sequenced;
+}
+
+/**
+ * rchar_op_name() - for traces and logs
+ * @op: any value
+ */
+const char *rchar_op_name(u8 op)
+{
+	const struct op_rule *rule = find_rule(op);
+
+	return rule ? rule->name : "?";
+}
+
+/**
+ * rchar_frame_error_name() - what is wrong with a frame, in words
+ * @err: enum rchar_frame_error
+ */
+const char *rchar_frame_error_name(enum rchar_frame_error err)
+{
+	static const char *const names[__RCHAR_FRAME_ERROR_MAX] = {
+		[RCHAR_FRAME_OK] = "ok",
+		[RCHAR_FRAME_SHORT] = "shorter than a header",
+		[RCHAR_FRAME_BAD_OP] = "unknown op",
+		[RCHAR_FRAME_BAD_FLAGS] = "flags not allowed for this op",
+		[RCHAR_FRAME_BAD_LENGTH] = "wrong length",
+		[RCHAR_FRAME_BAD_SESSION] = "wrong session id",
+		[RCHAR_FRAME_BAD_SEQ] = "sequence number out of order",
+		[RCHAR_FRAME_BAD_ACK] = "acknowledges what was not sent",
+		[RCHAR_FRAME_BAD_CREDITS] = "more credits than receive buffers",
+		[RCHAR_FRAME_BAD_PAYLOAD] = "malformed payload",
+		[RCHAR_FRAME_BAD_STATE] = "not expected in this state",
+	};
+
+	return (unsigned int)err < __RCHAR_FRAME_ERROR_MAX ? names[err] : "?";
+}
+
+static bool name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9');
+}
+
+/**
+ * rchar_name_valid() - is this a channel name, [A-Za-z0-9][A-Za-z0-9._-]{0,30}?
+ * @name: the bytes, not necessarily terminated
+ * @len: how many
+ *
+ * No '/', no leading '.': the name becomes a file name under /dev/rchar.
+ */
+bool rchar_name_valid(const char *name, size_t len)
+{
+	size_t i;
+
+	if (len < 1 || len > RCHAR_NAME_MAX || !name_char(name[0]))
+		return false;
+	for (i = 1; i < len; i++)
+		if (!name_char(name[i]) && name[i] != '.' && name[i] != '_' &&
+		    name[i] != '-')
+			return false;
+	return true;
+}
+
+/**
+ * rchar_open_check() - is the payload of an OPEN well formed?
+ * @open: the payload, of its exact length
+ *
+ * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD. An unknown type is fine here:
+ * it is refused with a reason, it does not break the lane.
+ */
+enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open)
+{
+	size_t len = strnlen((const char *)open->name, sizeof(open->name));
+	size_t i;
+
+	if (open->flags & ~RCHAR_OPEN_FLAGS || open->reserved[0] ||
+	    open->reserved[1])
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	if (len == sizeof(open->name) ||
+	    !rchar_name_valid((const char *)open->name, len))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	for (i = len; i < sizeof(open->name); i++)
+		if (open->name[i])
+			return RCHAR_FRAME_BAD_PAYLOAD;
+	return RCHAR_FRAME_OK;
+}

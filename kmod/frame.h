@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Frame headers in host form: encode, decode, check. Pure: no state, no side
+ * effects; selftests/unit/ runs the same source in user space.
+ */
+#ifndef RCHAR_FRAME_H
+#define RCHAR_FRAME_H
+
+#include <linux/types.h>
+#include "wire.h"
+
+/**
+ * struct rchar_hdr - a frame header in host byte order
+ * @op: enum rchar_op
+ * @flags: RCHAR_FRAME_*
+ * @credits: receive buffers newly posted by the sender
+ * @len: payload bytes
+ * @session: session id, 0 for frames about the lane
+ * @seq: sequence number, 0 for frames that are not sequenced
+ * @ack: next sequence number the sender expects
+ * @window: byte offset up to which the peer may send in this session
+ */
+struct rchar_hdr {
+	u8 op;
+	u8 flags;
+	u16 credits;
+	u32 len;
+	u32 session;
+	u32 seq;
+	u32 ack;
+	u32 window;
+};
+
+/* What is wrong with a frame; 0 is fine. */
+enum rchar_frame_error {
+	RCHAR_FRAME_OK,
+	RCHAR_FRAME_SHORT,	/* fewer bytes than a header */
+	RCHAR_FRAME_BAD_OP,
+	RCHAR_FRAME_BAD_FLAGS,
+	RCHAR_FRAME_BAD_LENGTH,
+	RCHAR_FRAME_BAD_SESSION,
+	RCHAR_FRAME_BAD_SEQ,
+	RCHAR_FRAME_BAD_ACK,
+	RCHAR_FRAME_BAD_CREDITS,
+	RCHAR_FRAME_BAD_PAYLOAD,
+	RCHAR_FRAME_BAD_STATE,	/* fine, but not now */
+	__RCHAR_FRAME_ERROR_MAX
+};
+
+void rchar_hdr_encode(struct rchar_wire_hdr *wire, const struct rchar_hdr *hdr);
+void rchar_hdr_decode(struct rchar_hdr *hdr, const struct rchar_wire_hdr *wire);
+enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
+				       u32 byte_len, u32 max_payload);
+bool rchar_op_sequenced(u8 op);
+const char *rchar_op_name(u8 op);
+const char *rchar_frame_error_name(enum rchar_frame_error err);
+bool rchar_name_valid(const char *name, size_t len);
+enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open);
+
+#endif /* RCHAR_FRAME_H */

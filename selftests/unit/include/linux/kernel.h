@@ -1,0 +1,5 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef UNIT_LINUX_KERNEL_H
+#define UNIT_LINUX_KERNEL_H
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#endif

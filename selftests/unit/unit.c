@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Unit tests of the pure logic, compiled with the very source files of the module:
+ * frame.c conn.c credit.c backoff.c state.c and seq.h. TAP output.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "backoff.h"
+#include "conn.h"
+#include "credit.h"
+#include "frame.h"
+#include "seq.h"
+#include "state.h"
+#include <linux/kernel.h>
+
+static int bad;
+
+#define CHECK(cond)							\
+	do {								\
+		if (!(cond)) {						\
+			printf("# line %d: %s\n", __LINE__, #cond);	\
+			bad = 1;					\
+			return;						\
+		}							\
+	} while (0)
+
+/* ---- frames ---- */
+
+static void header_layout_is_as_documented(void)
+{
+	struct rchar_hdr h = { 0x01, 0x02, 0x0403, 0x08070605, 0x0c0b0a09, 0x100f0e0d,
+			       0x14131211, 0x18171615 };
+	struct rchar_wire_hdr w;
+	unsigned char *p = (void *)&w;
+	int i;
+
+	CHECK(sizeof(w) == 24);
+	rchar_hdr_encode(&w, &h);
+	for (i = 0; i < 24; i++)
+		CHECK(p[i] == i + 1);
+}
+
+static void header_survives_encode_and_decode(void)
+{
+	struct rchar_wire_hdr w;
+	struct rchar_hdr a, b;
+	int i;
+
+	for (i = 0; i < 10000; i++) {
+		a = (struct rchar_hdr){ rand(), rand(), rand(), rand(), rand(), rand(),
+					rand(), rand() };
+		rchar_hdr_encode(&w, &a);
+		rchar_hdr_decode(&b, &w);
+		CHECK(a.op == b.op && a.flags == b.flags && a.credits == b.credits &&
+		      a.len == b.len && a.session == b.session && a.seq == b.seq &&
+		      a.ack == b.ack && a.window == b.window);
+	}
+}
+
+static struct rchar_hdr data_header(void)
+{
+	return (struct rchar_hdr){ .op = RCHAR_OP_DATA, .len = 100, .session = 1, .seq = 5 };
+}
+
+static void good_headers_are_accepted(void)
+{
+	struct rchar_hdr h = data_header();
+
+	CHECK(rchar_hdr_check(&h, 124, 16384) == RCHAR_FRAME_OK);
+	h.len = 16384;
+	CHECK(rchar_hdr_check(&h, 16384 + 24, 16384) == RCHAR_FRAME_OK);
+	h = (struct rchar_hdr){ .op = RCHAR_OP_PING };
+	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_OK);
+	h = (struct rchar_hdr){ .op = RCHAR_OP_MSG, .session = 1, .flags = 6 };
+	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_OK);
+}
+
+static void every_wrong_field_has_its_error(void)
+{
+	struct rchar_hdr h = data_header();
+	int op;
+
+	CHECK(rchar_hdr_check(&h, 23, 16384) == RCHAR_FRAME_SHORT);
+	CHECK(rchar_hdr_check(&h, 123, 16384) == RCHAR_FRAME_BAD_LENGTH);
+	CHECK(rchar_hdr_check(&h, 125, 16384) == RCHAR_FRAME_BAD_LENGTH);
+	CHECK(rchar_hdr_check(&h, 124, 99) == RCHAR_FRAME_BAD_LENGTH);
+	h.len = 0;
+	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_BAD_LENGTH);
+	h.len = 0xffffffff - 23;
+	CHECK(rchar_hdr_check(&h, 0, 16384) == RCHAR_FRAME_SHORT);
+	h = data_header();
+	h.session = 0;
+	CHECK(rchar_hdr_check(&h, 124, 16384) == RCHAR_FRAME_BAD_SESSION);
+	h = data_header();
+	h.flags = RCHAR_FRAME_FIRST;
+	CHECK(rchar_hdr_check(&h, 124, 16384) == RCHAR_FRAME_BAD_FLAGS);
+	h = (struct rchar_hdr){ .op = RCHAR_OP_PING, .session = 1 };
+	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_BAD_SESSION);
+	h = (struct rchar_hdr){ .op = RCHAR_OP_CREDIT, .seq = 1 };
+	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_BAD_SEQ);
+	for (op = 0; op < 256; op++) {
+		bool known = (op >= RCHAR_OP_HELLO && op <= RCHAR_OP_PONG) ||
+			     (op >= RCHAR_OP_OPEN && op < RCHAR_OP_MAX);
+
+		h = (struct rchar_hdr){ .op = op };
+		CHECK((rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_BAD_OP) == !known);
+		CHECK(!known == !strcmp(rchar_op_name(op), "?"));
+		CHECK(rchar_op_sequenced(op) == (known && op >= RCHAR_OP_OPEN));
+	}
+}
+
+static void names_are_checked(void)
+{
+	static const char *const good[] = { "a", "0", "A.b_c-d", "abcdefghijklmnopqrstuvwxyz01234" };
+	static const char *const wrong[] = { "", ".", "..", ".a", "-a", "_a", "a/b", "a b", "a\n",
+					     "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz012345" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++)
+		CHECK(rchar_name_valid(good[i], strlen(good[i])));
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		CHECK(!rchar_name_valid(wrong[i], strlen(wrong[i])));
+	CHECK(!rchar_name_valid("a\0b", 3));
+}
+
+static void open_payload_is_checked(void)
+{
+	struct rchar_wire_open o = { .type = 1, .name = "pipe" };
+
+	CHECK(sizeof(o) == 40);
+	CHECK(rchar_open_check(&o) == RCHAR_FRAME_OK);
+	o.flags = RCHAR_OPEN_FLAGS;
+	CHECK(rchar_open_check(&o) == RCHAR_FRAME_OK);
+	o.flags = 4;
+	CHECK(rchar_open_check(&o) == RCHAR_FRAME_BAD_PAYLOAD);
+	o.flags = 0;
+	o.name[6] = 'x';
+	CHECK(rchar_open_check(&o) == RCHAR_FRAME_BAD_PAYLOAD);
+	memset(o.name, 'a', sizeof(o.name));
+	CHECK(rchar_open_check(&o) == RCHAR_FRAME_BAD_PAYLOAD);
+	memset(o.name, 0, sizeof(o.name));
+	CHECK(rchar_open_check(&o) == RCHAR_FRAME_BAD_PAYLOAD);
+	o.name[0] = 'a';
+	o.reserved[1] = 1;
+	CHECK(rchar_open_check(&o) == RCHAR_FRAME_BAD_PAYLOAD);
+}
+
+/* ---- private data ---- */
+
+static struct rchar_conn good_conn(void)
+{
+	struct rchar_conn c = { .link_id = 0x1122334455667788ull, .epoch = 3, .attempt = 4,
+				.frame_size = 16384, .resume = 9, .depth = 64, .lanes = 1 };
+
+	memset(c.nonce, 0xab, sizeof(c.nonce));
+	return c;
+}
+
+static void private_data_survives_encode_and_decode(void)
+{
+	struct rchar_conn a = good_conn(), b;
+	unsigned char data[196] = { 0 };	/* padded, as InfiniBand does */
+
+	CHECK(sizeof(struct rchar_wire_conn) == 56);
+	rchar_conn_encode((void *)data, &a);
+	memset(&b, 0, sizeof(b));
+	CHECK(rchar_conn_decode(&b, data, sizeof(data)) == RCHAR_CONN_OK);
+	CHECK(a.link_id == b.link_id && a.epoch == b.epoch && a.attempt == b.attempt &&
+	      a.caps == b.caps && a.frame_size == b.frame_size && a.resume == b.resume &&
+	      a.depth == b.depth && a.lane == b.lane && a.lanes == b.lanes &&
+	      !memcmp(a.nonce, b.nonce, sizeof(a.nonce)));
+	/* Unaligned, and at its exact length. */
+	memmove(data + 1, data, 56);
+	CHECK(rchar_conn_decode(&b, data + 1, 56) == RCHAR_CONN_OK);
+}
+
+static void wrong_private_data_is_refused(void)
+{
+	struct rchar_conn a = good_conn(), b;
+	struct rchar_wire_conn w;
+
+	rchar_conn_encode(&w, &a);
+	CHECK(rchar_conn_decode(&b, NULL, 56) == RCHAR_CONN_SHORT);
+	CHECK(rchar_conn_decode(&b, &w, 55) == RCHAR_CONN_SHORT);
+	w.magic ^= 1;
+	CHECK(rchar_conn_decode(&b, &w, 56) == RCHAR_CONN_MAGIC);
+	w.magic ^= 1;
+	w.major++;
+	CHECK(rchar_conn_decode(&b, &w, 56) == RCHAR_CONN_VERSION);
+	w.major--;
+	w.minor += 5;	/* a newer minor version is fine */
+	CHECK(rchar_conn_decode(&b, &w, 56) == RCHAR_CONN_OK);
+	w.flags = 1;
+	CHECK(rchar_conn_decode(&b, &w, 56) == RCHAR_CONN_FIELD);
+}
+
+#define FIELD_REFUSED(field, value)						\
+	do {									\
+		struct rchar_conn c = good_conn(), d;				\
+		struct rchar_wire_conn w;					\
+										\
+		c.field = (value);						\
+		rchar_conn_encode(&w, &c);					\
+		CHECK(rchar_conn_decode(&d, &w, 56) == RCHAR_CONN_FIELD);	\
+	} while (0)
+
+static void every_wrong_field_of_private_data_is_refused(void)
+{
+	FIELD_REFUSED(link_id, 0);
+	FIELD_REFUSED(frame_size, RCHAR_WIRE_FRAME_MIN - 1);
+	FIELD_REFUSED(frame_size, RCHAR_WIRE_FRAME_MAX + 1);
+	FIELD_REFUSED(depth, RCHAR_WIRE_DEPTH_MIN - 1);
+	FIELD_REFUSED(depth, RCHAR_WIRE_DEPTH_MAX + 1);
+	FIELD_REFUSED(lanes, 0);
+	FIELD_REFUSED(lanes, RCHAR_WIRE_LANES_MAX + 1);
+	FIELD_REFUSED(lane, 1);
+}
+
+static void rejects_are_recognised_by_their_magic(void)
+{
+	struct rchar_wire_reject w;
+	u16 reason = 0;
+
+	rchar_reject_encode(&w, RCHAR_REASON_BUSY, EBUSY);
+	CHECK(rchar_reject_decode(&w, 148, &reason) && reason == RCHAR_REASON_BUSY);
+	CHECK(!rchar_reject_decode(&w, sizeof(w) - 1, &reason));
+	CHECK(!rchar_reject_decode(NULL, 148, &reason));
+	w.magic = 0;
+	CHECK(!rchar_reject_decode(&w, 148, &reason));
+}
+
+/* ---- credits ---- */
+
+static void last_credit_only_carries_a_grant(void)
+{
+	struct rchar_credit c;
+
+	rchar_credit_init(&c, 2, 8);
+	CHECK(rchar_credit_may_send(&c));
+	rchar_credit_send(&c);
+	CHECK(c.tx == 1 && !rchar_credit_may_send(&c));
+	rchar_credit_posted(&c);
+	CHECK(rchar_credit_may_send(&c));
+	CHECK(rchar_credit_send(&c) == 1 && c.tx == 0 && c.grant == 0);
+	rchar_credit_posted(&c);
+	CHECK(!rchar_credit_may_send(&c));
+}
+
+static void more_credits_than_buffers_are_refused(void)
+{
+	struct rchar_credit c;
+
+	rchar_credit_init(&c, 64, 64);
+	CHECK(!rchar_credit_receive(&c, 1));
+	CHECK(rchar_credit_receive(&c, 0));
+	rchar_credit_send(&c);
+	CHECK(!rchar_credit_receive(&c, 2));
+	CHECK(!rchar_credit_receive(&c, 65535));
+	CHECK(rchar_credit_receive(&c, 1) && c.tx == 64);
+}
+
+/* One side of a lane with what is on its way to it. */
+struct side {
+	struct rchar_credit credit;
+	u16 in_flight[65536];
+	int head, tail;
+	int to_send;
+};
+
+static bool side_step(struct side *me, struct side *peer)
+{
+	bool data = me->to_send > 0, due = rchar_credit_due(&me->credit);
+
+	if (me->head != me->tail) {
+		u16 grant = me->in_flight[me->tail++ % 65536];
+
+		if (!rchar_credit_receive(&me->credit, grant))
+			abort();
+		rchar_credit_posted(&me->credit);
+		return true;
+	}
+	if ((!data && !due) || !rchar_credit_may_send(&me->credit))
+		return false;
+	if (peer->head - peer->tail >= peer->credit.rx_max)
+		abort();	/* receiver not ready */
+	peer->in_flight[peer->head++ % 65536] = rchar_credit_send(&me->credit);
+	me->to_send -= data;
+	return true;
+}
+
+static void two_sides_never_deadlock_nor_overrun(void)
+{
+	static const u16 depths[] = { 4, 5, 8, 64 };
+	static struct side a, b;
+	unsigned int i, round;
+
+	for (i = 0; i < ARRAY_SIZE(depths); i++) {
+		for (round = 0; round < 200; round++) {
+			int steps = 0;
+
+			memset(&a, 0, sizeof(a));
+			memset(&b, 0, sizeof(b));
+			rchar_credit_init(&a.credit, depths[i], depths[i]);
+			rchar_credit_init(&b.credit, depths[i], depths[i]);
+			a.to_send = rand() % 3000;
+			b.to_send = rand() % 2 ? rand() % 3000 : 0;
+			for (;;) {
+				bool first = rand() % 2;
+				bool moved = side_step(first ? &a : &b, first ? &b : &a);
+
+				if (!moved && !side_step(&a, &b) && !side_step(&b, &a))
+					break;
+				/* It also ends: nobody answers for ever. */
+				CHECK(++steps < 100000);
+			}
+			CHECK(!a.to_send && !b.to_send);
+		}
+	}
+}
+
+/* ---- the rest ---- */
+
+static void sequence_numbers_wrap(void)
+{
+	CHECK(rchar_seq_before(1, 2) && !rchar_seq_before(2, 1) && !rchar_seq_before(2, 2));
+	CHECK(rchar_seq_before(0xffffffff, 0) && !rchar_seq_before(0, 0xffffffff));
+	CHECK(rchar_seq_between(5, 5, 5) && rchar_seq_between(0xfffffff0, 3, 10));
+	CHECK(!rchar_seq_between(5, 4, 10) && !rchar_seq_between(5, 11, 10));
+	CHECK(!rchar_seq_between(0xfffffff0, 11, 10));
+	CHECK(rchar_seq_max(0xffffffff, 0) == 0 && rchar_seq_max(7, 3) == 7);
+}
+
+static void backoff_doubles_to_its_limit(void)
+{
+	u32 n, r;
+
+	for (n = 1; n < 40; n++) {
+		u32 full = rchar_backoff_ms(n, 0);
+
+		CHECK(full == (n > 6 ? 5000 : 100u << (n - 1)));
+		for (r = 0; r < 1000; r += 7) {
+			u32 ms = rchar_backoff_ms(n, r * 2654435761u);
+
+			CHECK(ms <= full && ms >= full - full / 4);
+		}
+	}
+}
+
+static void states_move_only_as_documented(void)
+{
+	int from, to, n = 0;
+
+	for (from = RCHAR_LANE_INIT; from < RCHAR_LANE_CLOSING; from++)
+		CHECK(rchar_lane_move_legal(from, RCHAR_LANE_CLOSING));
+	for (from = 0; from <= RCHAR_LANE_DEAD + 3; from++)
+		for (to = 0; to <= RCHAR_LANE_DEAD + 3; to++)
+			n += rchar_lane_move_legal(from, to);
+	CHECK(n == 15);
+	for (to = 0; to < 40; to++) {
+		CHECK(!rchar_lane_move_legal(RCHAR_LANE_DEAD, to));
+		CHECK(!rchar_link_move_legal(RCHAR_LINK_DYING, to));
+		CHECK(!rchar_session_move_legal(RCHAR_SESSION_DEAD, to));
+	}
+	for (from = RCHAR_SESSION_ACCEPTING; from < RCHAR_SESSION_DEAD; from++)
+		CHECK(rchar_session_move_legal(from, RCHAR_SESSION_DEAD));
+	CHECK(!rchar_link_move_legal(RCHAR_LINK_DOWN, RCHAR_LINK_UP));
+	CHECK(!rchar_session_move_legal(RCHAR_SESSION_CLOSING, RCHAR_SESSION_OPEN));
+}
+
+static void every_state_and_reason_has_a_name(void)
+{
+	int i;
+
+	for (i = RCHAR_LANE_INIT; i <= RCHAR_LANE_DEAD; i++)
+		CHECK(strcmp(rchar_lane_state_name(i), "?"));
+	for (i = RCHAR_LINK_DOWN; i <= RCHAR_LINK_DYING; i++)
+		CHECK(strcmp(rchar_link_state_name(i), "?"));
+	for (i = RCHAR_SESSION_ACCEPTING; i <= RCHAR_SESSION_DEAD; i++)
+		CHECK(strcmp(rchar_session_state_name(i), "?"));
+	for (i = 0; i < __RCHAR_REASON_MAX; i++) {
+		CHECK(rchar_reason_name(i) && strcmp(rchar_reason_name(i), "?"));
+		CHECK(!i == !rchar_reason_errno(i) && rchar_reason_errno(i) <= 0);
+	}
+	CHECK(!strcmp(rchar_reason_name(__RCHAR_REASON_MAX), "?"));
+	CHECK(rchar_reason_errno(0x7fffffff) == -ECONNRESET);
+	for (i = 0; i < __RCHAR_FRAME_ERROR_MAX; i++)
+		CHECK(rchar_frame_error_name(i));
+}
+
+#define TEST(fn) { #fn, fn }
+
+static const struct {
+	const char *name;
+	void (*fn)(void);
+} tests[] = {
+	TEST(header_layout_is_as_documented),
+	TEST(header_survives_encode_and_decode),
+	TEST(good_headers_are_accepted),
+	TEST(every_wrong_field_has_its_error),
+	TEST(names_are_checked),
+	TEST(open_payload_is_checked),
+	TEST(private_data_survives_encode_and_decode),
+	TEST(wrong_private_data_is_refused),
+	TEST(every_wrong_field_of_private_data_is_refused),
+	TEST(rejects_are_recognised_by_their_magic),
+	TEST(last_credit_only_carries_a_grant),
+	TEST(more_credits_than_buffers_are_refused),
+	TEST(two_sides_never_deadlock_nor_overrun),
+	TEST(sequence_numbers_wrap),
+	TEST(backoff_doubles_to_its_limit),
+	TEST(states_move_only_as_documented),
+	TEST(every_state_and_reason_has_a_name),
+};
+
+int main(void)
+{
+	int i, n = ARRAY_SIZE(tests), failed = 0;
+
+	printf("TAP version 13\n1..%d\n", n);
+	for (i = 0; i < n; i++) {
+		bad = 0;
+		tests[i].fn();
+		failed += bad;
+		printf("%sok %d %s\n", bad ? "not " : "", i + 1, tests[i].name);
+	}
+	return failed != 0;
+}
