@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "addr.h"
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <net/ipv6.h>
+
+static const struct sockaddr_in *in4(const struct sockaddr_storage *a)
+{
+	return (const struct sockaddr_in *)a;
+}
+
+static const struct sockaddr_in6 *in6(const struct sockaddr_storage *a)
+{
+	return (const struct sockaddr_in6 *)a;
+}
+
+/**
+ * rchar_addr_same_host() - same family and address, whatever the port?
+ * @a: one
+ * @b: the other; two of family AF_UNSPEC are the same
+ */
+bool rchar_addr_same_host(const struct sockaddr_storage *a,
+			  const struct sockaddr_storage *b)
+{
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET)
+		return in4(a)->sin_addr.s_addr == in4(b)->sin_addr.s_addr;
+	if (a->ss_family == AF_INET6)
+		return ipv6_addr_equal(&in6(a)->sin6_addr, &in6(b)->sin6_addr) &&
+		       in6(a)->sin6_scope_id == in6(b)->sin6_scope_id;
+	return true;
+}
+
+/**
+ * rchar_addr_equal() - same family, address and port?
+ * @a: one
+ * @b: the other
+ */
+bool rchar_addr_equal(const struct sockaddr_storage *a,
+		      const struct sockaddr_storage *b)
+{
+	return rchar_addr_same_host(a, b) && rchar_addr_port(a) == rchar_addr_port(b);
+}
+
+/**
+ * rchar_addr_any() - the wildcard address?
+ * @a: the address
+ */
+bool rchar_addr_any(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return in4(a)->sin_addr.s_addr == htonl(INADDR_ANY);
+	return a->ss_family == AF_INET6 && ipv6_addr_any(&in6(a)->sin6_addr);
+}
+
+/**
+ * rchar_addr_port() - the port in host byte order; 0 for AF_UNSPEC
+ * @a: the address
+ */
+u16 rchar_addr_port(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return ntohs(in4(a)->sin_port);
+	return a->ss_family == AF_INET6 ? ntohs(in6(a)->sin6_port) : 0;
+}
+
+/**
+ * rchar_addr_set_port() - set the port of an IPv4 or IPv6 address
+ * @a: the address
+ * @port: in host byte order
+ */
+void rchar_addr_set_port(struct sockaddr_storage *a, u16 port)
+{
+	if (a->ss_family == AF_INET)
+		((struct sockaddr_in *)a)->sin_port = htons(port);
+	else if (a->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)a)->sin6_port = htons(port);
+}
+
+/**
+ * rchar_addr_len() - bytes of the address as user space knows it; 0 for AF_UNSPEC
+ * @a: the address
+ */
+int rchar_addr_len(const struct sockaddr_storage *a)
+{
+	if (a->ss_family == AF_INET)
+		return sizeof(struct sockaddr_in);
+	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : 0;
+}

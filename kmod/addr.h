@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Socket addresses: the few things done with them in more than one place. */
+#ifndef RCHAR_ADDR_H
+#define RCHAR_ADDR_H
+
+#include <linux/socket.h>
+#include <linux/types.h>
+
+bool rchar_addr_same_host(const struct sockaddr_storage *a,
+			  const struct sockaddr_storage *b);
+bool rchar_addr_equal(const struct sockaddr_storage *a,
+		      const struct sockaddr_storage *b);
+bool rchar_addr_any(const struct sockaddr_storage *a);
+u16 rchar_addr_port(const struct sockaddr_storage *a);
+void rchar_addr_set_port(struct sockaddr_storage *a, u16 port);
+int rchar_addr_len(const struct sockaddr_storage *a);
+
+#endif /* RCHAR_ADDR_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The object ledger: how many objects of each kind are alive. Module exit waits for
+ * all of them to be gone, and a test run fails when they are not.
+ */
+#ifndef RCHAR_LEDGER_H
+#define RCHAR_LEDGER_H
+
+#include <linux/types.h>
+
+enum rchar_object {
+	RCHAR_OBJ_CHANNEL,
+	RCHAR_OBJ_LISTENER,
+	RCHAR_OBJ_LINK,
+	RCHAR_OBJ_LANE,
+	RCHAR_OBJ_SESSION,
+	RCHAR_OBJ_TXBUF,
+	RCHAR_OBJ_SEG,
+	__RCHAR_OBJ_MAX
+};
+
+void rchar_ledger_add(enum rchar_object kind);
+void rchar_ledger_del(enum rchar_object kind);
+unsigned int rchar_ledger_count(enum rchar_object kind);
+void rchar_ledger_wait(enum rchar_object kind);
+void rchar_ledger_check(void);
+
+#endif /* RCHAR_LEDGER_H */

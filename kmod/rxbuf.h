@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Receive buffers, and the segments that received bytes wait in.
+ *
+ * A buffer is a header slot and RCHAR_FRAME_PAGES pages. When a frame arrives, a
+ * session either copies a small payload away or takes the pages that are filled; the
+ * buffer gets fresh ones and is posted again at once, so that no reader, however slow,
+ * keeps a buffer from the other sessions of the link.
+ */
+#ifndef RCHAR_RXBUF_H
+#define RCHAR_RXBUF_H
+
+#include <linux/list.h>
+#include <rdma/ib_verbs.h>
+#include "txbuf.h"
+
+struct rchar_lane;
+
+/**
+ * struct rchar_seg - bytes received and not read yet
+ * @entry: of rchar_session.rx_queue
+ * @start: offset of the first byte not read
+ * @end: offset behind the last byte
+ * @nr_pages: pages held
+ * @pages: filled up to @end
+ */
+struct rchar_seg {
+	struct list_head entry;
+	u32 start;
+	u32 end;
+	u8 nr_pages;
+	struct page *pages[RCHAR_FRAME_PAGES];
+};
+
+/**
+ * struct rchar_rxbuf - one receive buffer
+ * @cqe: completion
+ * @lane: whose buffer it is
+ * @entry: of rchar_lane.refill, while memory is short
+ * @hdr: where the header arrives
+ * @hdr_dma: its DMA address
+ * @seg: what a session takes together with pages; refilled
+ * @pages: where the payload arrives; NULL where taken
+ * @dma: their DMA addresses
+ */
+struct rchar_rxbuf {
+	struct ib_cqe cqe;
+	struct rchar_lane *lane;
+	struct list_head entry;
+	struct rchar_wire_hdr *hdr;
+	u64 hdr_dma;
+	struct rchar_seg *seg;
+	struct page *pages[RCHAR_FRAME_PAGES];
+	u64 dma[RCHAR_FRAME_PAGES];
+};
+
+int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp);
+void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev);
+void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len);
+void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len);
+struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len);
+
+u32 rchar_seg_room(const struct rchar_seg *seg);
+void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 len);
+size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
+		      struct iov_iter *to);
+void rchar_seg_free(struct rchar_seg *seg);
+
+#endif /* RCHAR_RXBUF_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Counters that only grow. */
+#ifndef RCHAR_STATS_H
+#define RCHAR_STATS_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+/**
+ * struct rchar_stats - what a channel or a link has done
+ *
+ * The fields are those of enum rchar_stats_attr; a channel uses those about bytes and
+ * sessions, a link those about frames and connections.
+ */
+struct rchar_stats {
+	atomic64_t rx_bytes;
+	atomic64_t tx_bytes;
+	atomic64_t rx_frames;
+	atomic64_t tx_frames;
+	atomic64_t sessions;
+	atomic64_t open_errors;
+	atomic64_t resets;
+	atomic64_t connects;
+	atomic64_t failures;
+	atomic64_t replayed;
+	atomic64_t duplicates;
+	atomic64_t bad_frames;
+	atomic64_t credit_stalls;
+	atomic64_t stray_frames;
+};
+
+static inline void rchar_stats_add(atomic64_t *counter, u64 n)
+{
+	atomic64_add(n, counter);
+}
+
+static inline void rchar_stats_inc(atomic64_t *counter)
+{
+	atomic64_inc(counter);
+}
+
+#endif /* RCHAR_STATS_H */

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "txbuf.h"
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include "ledger.h"
+#include "session.h"
+
+/**
+ * rchar_txbuf_alloc() - a new frame
+ * @op: enum rchar_op
+ * @capacity: payload bytes it must have room for, up to RCHAR_FRAME_SIZE
+ * @gfp: how to allocate
+ *
+ * Return: the frame with one reference and an empty payload, or NULL.
+ */
+struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
+{
+	u32 inline_len = capacity <= RCHAR_TXBUF_INLINE ? capacity : 0;
+	struct rchar_txbuf *txb;
+
+	txb = kzalloc(struct_size(txb, data, inline_len), gfp);
+	if (!txb)
+		return NULL;
+	rchar_ledger_add(RCHAR_OBJ_TXBUF);
+	kref_init(&txb->ref);
+	INIT_LIST_HEAD(&txb->queue);
+	INIT_LIST_HEAD(&txb->posted);
+	txb->hdr.op = op;
+	txb->capacity = inline_len;
+	while (txb->capacity < capacity) {
+		struct page *page = alloc_page(gfp);
+
+		if (!page) {
+			rchar_txbuf_put(txb);
+			return NULL;
+		}
+		txb->pages[txb->nr_pages++] = page;
+		txb->capacity += PAGE_SIZE;
+	}
+	return txb;
+}
+
+static void release(struct kref *ref)
+{
+	struct rchar_txbuf *txb = container_of(ref, struct rchar_txbuf, ref);
+	int i;
+
+	WARN_ON_ONCE(txb->nr_mapped);
+	for (i = 0; i < txb->nr_pages; i++)
+		__free_page(txb->pages[i]);
+	if (txb->session)
+		rchar_session_put(txb->session);
+	rchar_ledger_del(RCHAR_OBJ_TXBUF);
+	kfree(txb);
+}
+
+/**
+ * rchar_txbuf_put() - drop a reference
+ * @txb: the frame
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_txbuf_put(struct rchar_txbuf *txb)
+{
+	kref_put(&txb->ref, release);
+}
+
+/**
+ * rchar_txbuf_copy() - append to the payload
+ * @txb: a frame that is not queued yet
+ * @len: bytes to take, at most rchar_txbuf_room()
+ * @from: where from
+ *
+ * Return: bytes taken; fewer than @len when user memory faults.
+ */
+size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *from)
+{
+	size_t done = 0;
+
+	if (!txb->nr_pages) {
+		done = copy_from_iter(txb->data + txb->hdr.len, len, from);
+		txb->hdr.len += done;
+		return done;
+	}
+	while (done < len) {
+		u32 at = txb->hdr.len;
+		size_t n = min_t(size_t, len - done, PAGE_SIZE - offset_in_page(at));
+		size_t got = copy_page_from_iter(txb->pages[at / PAGE_SIZE],
+						 offset_in_page(at), n, from);
+
+		txb->hdr.len += got;
+		done += got;
+		if (got < n)
+			break;
+	}
+	return done;
+}
+
+static bool map_page_sge(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,
+			 struct page *page, u32 len)
+{
+	struct ib_sge *sge = &txb->sge[txb->nr_mapped];
+
+	sge->addr = ib_dma_map_page(dev, page, 0, len, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(dev, sge->addr))
+		return false;
+	sge->length = len;
+	sge->lkey = lkey;
+	txb->nr_mapped++;
+	return true;
+}
+
+/**
+ * rchar_txbuf_map() - make a frame ready for a work request
+ * @txb: the frame, with @wire encoded
+ * @dev: the device that will send it
+ * @lkey: key of local memory
+ *
+ * Context: any but hard interrupt.
+ * Return: 0, or -ENOMEM with nothing mapped.
+ */
+int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
+{
+	u32 left = txb->hdr.len, first = sizeof(txb->wire);
+	int i;
+
+	if (!txb->nr_pages) {
+		first += left;
+		left = 0;
+	}
+	txb->sge[0].addr = ib_dma_map_single(dev, &txb->wire, first, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(dev, txb->sge[0].addr))
+		return -ENOMEM;
+	txb->sge[0].length = first;
+	txb->sge[0].lkey = lkey;
+	txb->nr_mapped = 1;
+	for (i = 0; left; i++) {
+		u32 len = min_t(u32, left, PAGE_SIZE);
+
+		if (!map_page_sge(txb, dev, lkey, txb->pages[i], len)) {
+			rchar_txbuf_unmap(txb, dev);
+			return -ENOMEM;
+		}
+		left -= len;
+	}
+	return 0;
+}
+
+/**
+ * rchar_txbuf_unmap() - undo rchar_txbuf_map()
+ * @txb: the frame; no work request points to it any more
+ * @dev: the device it was mapped for
+ */
+void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev)
+{
+	int i;
+
+	if (!txb->nr_mapped)
+		return;
+	ib_dma_unmap_single(dev, txb->sge[0].addr, txb->sge[0].length,
+			    DMA_TO_DEVICE);
+	for (i = 1; i < txb->nr_mapped; i++)
+		ib_dma_unmap_page(dev, txb->sge[i].addr, txb->sge[i].length,
+				  DMA_TO_DEVICE);
+	txb->nr_mapped = 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A frame on its way out. */
+#ifndef RCHAR_TXBUF_H
+#define RCHAR_TXBUF_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/sizes.h>
+#include <rdma/ib_verbs.h>
+#include "frame.h"
+
+struct iov_iter;
+struct rchar_session;
+
+/*
+ * Payload of a frame: 16 KiB, or a page where pages are larger. With the header that
+ * is at most five SGEs; soft-iWARP takes six (SIW_MAX_SGE).
+ */
+#define RCHAR_FRAME_PAGES	(PAGE_SIZE < SZ_16K ? SZ_16K / PAGE_SIZE : 1)
+#define RCHAR_FRAME_SIZE	(RCHAR_FRAME_PAGES * PAGE_SIZE)
+
+/* Payloads up to this ride behind the header in one slab object and one SGE. */
+#define RCHAR_TXBUF_INLINE	1024
+
+/**
+ * struct rchar_txbuf - one frame to send
+ * @ref: one for the flow's queue, one while a work request points here
+ * @queue: entry of rchar_flow.queue, from queued to acknowledged; flow lock
+ * @posted: entry of rchar_lane.tx.posted, from posted to completed; flow lock
+ * @cqe: completion
+ * @wr: work request; valid while posted
+ * @sge: of @wr; while posted they hold the DMA mappings
+ * @nr_mapped: how many of @sge are mapped
+ * @session: the session it belongs to (holds a reference), or NULL
+ * @hdr: the header in host form; credits and ack are set when it is posted
+ * @end: the session's byte offset behind this frame
+ * @capacity: bytes that fit
+ * @nr_pages: 0 when the payload is in @data
+ * @sent: it has been posted before: sending it again is a replay
+ * @reserved: belongs to a lane and is never freed by @ref
+ * @busy: of @reserved: in use
+ * @pages: the payload
+ * @wire: the header as it is sent
+ * @data: the payload, when it is small
+ */
+struct rchar_txbuf {
+	struct kref ref;
+	struct list_head queue;
+	struct list_head posted;
+	struct ib_cqe cqe;
+	struct ib_send_wr wr;
+	struct ib_sge sge[1 + RCHAR_FRAME_PAGES];
+	u8 nr_mapped;
+	struct rchar_session *session;
+	struct rchar_hdr hdr;
+	u32 end;
+	u32 capacity;
+	u8 nr_pages;
+	bool sent;
+	bool reserved;
+	bool busy;
+	struct page *pages[RCHAR_FRAME_PAGES];
+	/* one DMA mapping from here on */
+	struct rchar_wire_hdr wire;
+	u8 data[];
+};
+
+struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp);
+void rchar_txbuf_put(struct rchar_txbuf *txb);
+size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *from);
+int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey);
+void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev);
+
+static inline void rchar_txbuf_get(struct rchar_txbuf *txb)
+{
+	kref_get(&txb->ref);
+}
+
+static inline u32 rchar_txbuf_room(const struct rchar_txbuf *txb)
+{
+	return txb->capacity - txb->hdr.len;
+}
+
+#endif /* RCHAR_TXBUF_H */
