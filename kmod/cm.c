@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of the RDMA connection manager. A handler runs under the cm_id's mutex, and
+ * the queue it runs on is shared by every RDMA user of the host: nothing here waits,
+ * and nothing here destroys a cm_id that a lane owns. A lane's handler always returns
+ * 0; its failures go through rchar_lane_fail().
+ */
+#include "cm.h"
+#include <linux/random.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm.h>
+#include "addr.h"
+#include "lane.h"
+#include "link.h"
+#include "trace.h"
+
+#define RESOLVE_TIMEOUT_MS	2000
+/* RDMA READs in flight each way that we ask for; nothing here reads yet. */
+#define RD_ATOMIC		16
+/* Test builds do not retry: receiver-not-ready means a credit was miscounted. */
+#ifdef RCHAR_DEBUG
+#define RNR_RETRY		0
+#else
+#define RNR_RETRY		7
+#endif
+#define RETRY			7
+
+static atomic64_t nr_accepted, nr_refused, nr_bad;
+
+/**
+ * rchar_cm_counts() - connection requests so far
+ */
+struct rchar_cm_counts rchar_cm_counts(void)
+{
+	return (struct rchar_cm_counts){
+		.accepted = atomic64_read(&nr_accepted),
+		.refused = atomic64_read(&nr_refused),
+		.bad = atomic64_read(&nr_bad),
+	};
+}
+
+/* What we say of ourselves; the link's epoch and the flow's position are final. */
+static void fill_self(struct rchar_lane *lane, u32 attempt)
+{
+	struct rchar_conn *self = &lane->self;
+
+	self->link_id = lane->link->id;
+	self->epoch = lane->link->epoch;
+	self->attempt = attempt;
+	self->caps = RCHAR_CAP_NONE;
+	self->frame_size = lane->frame_size;
+	self->resume = lane->flow->rx_next;
+	self->depth = RCHAR_LANE_DEPTH;
+	self->lane = lane->index;
+	self->lanes = RCHAR_LINK_LANES;
+	get_random_bytes(self->nonce, sizeof(self->nonce));
+}
+
+static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
+		       struct rchar_wire_conn *data)
+{
+	const struct ib_device_attr *attrs = &lane->cm_id->device->attrs;
+
+	rchar_conn_encode(data, &lane->self);
+	memset(param, 0, sizeof(*param));
+	param->private_data = data;
+	param->private_data_len = sizeof(*data);
+	param->responder_resources = min(attrs->max_qp_rd_atom, RD_ATOMIC);
+	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RD_ATOMIC);
+	param->retry_count = RETRY;
+	param->rnr_retry_count = RNR_RETRY;
+}
+
+/* ---- initiator ---- */
+
+static enum rchar_reason resolve_reason(int error)
+{
+	switch (error) {
+	case 0:
+		return RCHAR_REASON_NONE;
+	case -ENODEV:
+	case -EADDRNOTAVAIL:
+		return RCHAR_REASON_NO_DEVICE;
+	case -ENOMEM:
+		return RCHAR_REASON_NO_MEMORY;
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+		return RCHAR_REASON_ADDRESS;
+	default:
+		return RCHAR_REASON_ROUTE;
+	}
+}
+
+static void on_addr_resolved(struct rchar_lane *lane)
+{
+	int ret;
+
+	if (!rchar_lane_move(lane, RCHAR_LANE_RESOLVING_ROUTE))
+		return;
+	ret = rdma_resolve_route(lane->cm_id, RESOLVE_TIMEOUT_MS);
+	if (ret)
+		rchar_lane_fail(lane, resolve_reason(ret));
+}
+
+static enum rchar_reason setup_reason(int error)
+{
+	return error == -ENODEV ? RCHAR_REASON_DEVICE_REMOVED :
+	       error == -ENOMEM ? RCHAR_REASON_NO_MEMORY :
+	       RCHAR_REASON_NO_DEVICE;
+}
+
+static void on_route_resolved(struct rchar_lane *lane)
+{
+	struct rdma_conn_param param;
+	struct rchar_wire_conn data;
+	int ret;
+
+	if (READ_ONCE(lane->state) != RCHAR_LANE_RESOLVING_ROUTE)
+		return;
+	ret = rchar_lane_setup(lane);
+	if (ret) {
+		rchar_lane_fail(lane, setup_reason(ret));
+		return;
+	}
+	if (!rchar_lane_move(lane, RCHAR_LANE_CONNECTING))
+		return;
+	fill_self(lane, lane->link->attempt);
+	fill_param(lane, &param, &data);
+	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
+	ret = rdma_connect_locked(lane->cm_id, &param);
+	if (ret)
+		rchar_lane_fail(lane, resolve_reason(ret));
+}
+
+static bool reply_matches(const struct rchar_lane *lane)
+{
+	return lane->peer.link_id == lane->self.link_id &&
+	       lane->peer.attempt == lane->self.attempt &&
+	       lane->peer.lane == lane->self.lane;
+}
+
+static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	enum rchar_conn_error err;
+
+	/* The acceptor goes by the HELLO, which may come before this event. */
+	if (!lane->initiator)
+		return;
+	err = rchar_conn_decode(&lane->peer, param->private_data,
+				param->private_data_len);
+	if (err || !reply_matches(lane)) {
+		rchar_lane_fail(lane, err == RCHAR_CONN_VERSION ?
+				RCHAR_REASON_VERSION : RCHAR_REASON_PROTOCOL);
+		return;
+	}
+	if (!rchar_lane_move(lane, RCHAR_LANE_GREETING))
+		return;
+	if (!rchar_link_adopt(lane->link, lane)) {
+		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
+		return;
+	}
+	rchar_flow_control(lane->flow, lane, RCHAR_OP_HELLO);
+}
+
+static void on_rejected(struct rchar_lane *lane, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	u16 reason;
+
+	if (rchar_reject_decode(param->private_data, param->private_data_len, &reason)) {
+		rchar_lane_fail(lane, reason && reason < __RCHAR_REASON_MAX ?
+				reason : RCHAR_REASON_REJECTED);
+		return;
+	}
+	/* InfiniBand and RoCE: no such service id; iWARP: the TCP port is closed. */
+	if (event->status == IB_CM_REJ_INVALID_SERVICE_ID ||
+	    event->status == -ECONNREFUSED)
+		rchar_lane_fail(lane, RCHAR_REASON_NOT_LISTENING);
+	else
+		rchar_lane_fail(lane, RCHAR_REASON_REJECTED);
+}
+
+static enum rchar_reason event_reason(enum rdma_cm_event_type event)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return RCHAR_REASON_ADDRESS;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return RCHAR_REASON_ROUTE;
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		return RCHAR_REASON_UNREACHABLE;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return RCHAR_REASON_DEVICE_REMOVED;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		return RCHAR_REASON_ADDRESS_CHANGED;
+	default:
+		return RCHAR_REASON_PEER_CLOSED;
+	}
+}
+
+/* Events of a lane's cm_id, both sides. */
+static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rchar_lane *lane = id->context;
+
+	trace_rchar_cm_event(lane, event->event, event->status);
+	if (READ_ONCE(lane->state) >= RCHAR_LANE_CLOSING)
+		return 0;
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		on_addr_resolved(lane);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		on_route_resolved(lane);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(lane, event);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		on_rejected(lane, event);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		rchar_lane_fail(lane, event_reason(event->event));
+	}
+	return 0;
+}
+
+/**
+ * rchar_cm_connect() - start one attempt
+ * @link: the link, of an initiator
+ * @index: which of its lanes
+ *
+ * Context: process.
+ * Return: 0 when the lane is on its way, in its slot, and will report; else why not.
+ */
+enum rchar_reason rchar_cm_connect(struct rchar_link *link, int index)
+{
+	struct sockaddr *local = NULL;
+	struct rchar_lane *lane;
+	struct rdma_cm_id *id;
+	int ret;
+
+	lane = rchar_lane_create(link, index, true);
+	if (!lane)
+		return RCHAR_REASON_NO_MEMORY;
+	id = rdma_create_id(link->net, lane_handler, lane, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		rchar_lane_put(lane);
+		return RCHAR_REASON_NO_MEMORY;
+	}
+	lane->cm_id = id;
+	if (!rchar_link_lane_add(link, lane)) {
+		rdma_destroy_id(id);
+		rchar_lane_put(lane);
+		return RCHAR_REASON_CLOSED;
+	}
+	rchar_lane_move(lane, RCHAR_LANE_RESOLVING_ADDR);
+	rchar_lane_start(lane);
+	if (link->local.ss_family != AF_UNSPEC)
+		local = (struct sockaddr *)&link->local;
+	ret = rdma_resolve_addr(id, local, (struct sockaddr *)&link->peer,
+				RESOLVE_TIMEOUT_MS);
+	if (ret)
+		rchar_lane_fail(lane, resolve_reason(ret));
+	complete(&lane->started);
+	return RCHAR_REASON_NONE;
+}
+
+/* ---- acceptor ---- */
+
+static int refuse(struct rdma_cm_id *id, enum rchar_reason reason)
+{
+	struct rchar_wire_reject data;
+
+	rchar_reject_encode(&data, reason, -rchar_reason_errno(reason));
+	rdma_reject(id, &data, sizeof(data), IB_CM_REJ_CONSUMER_DEFINED);
+	atomic64_inc(&nr_refused);
+	trace_rchar_refused(id, reason);
+	/* Non-zero: the CM destroys the id, of which we keep nothing. */
+	return -ECONNREFUSED;
+}
+
+static enum rchar_reason decode_request(struct rchar_conn *request,
+					const struct rdma_conn_param *param)
+{
+	switch (rchar_conn_decode(request, param->private_data,
+				  param->private_data_len)) {
+	case RCHAR_CONN_OK:
+		return RCHAR_REASON_NONE;
+	case RCHAR_CONN_VERSION:
+		return RCHAR_REASON_VERSION;
+	default:
+		return RCHAR_REASON_PROTOCOL;
+	}
+}
+
+/* From here on the lane owns the id: failures go through rchar_lane_fail(). */
+static void accept_lane(struct rchar_lane *lane)
+{
+	struct rdma_conn_param param;
+	struct rchar_wire_conn data;
+	int ret;
+
+	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
+		return;
+	ret = rchar_lane_setup(lane);
+	if (ret) {
+		rchar_lane_fail(lane, setup_reason(ret));
+		return;
+	}
+	if (!rchar_link_adopt(lane->link, lane)) {
+		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
+		return;
+	}
+	fill_self(lane, lane->peer.attempt);
+	fill_param(lane, &param, &data);
+	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
+	ret = rdma_accept(lane->cm_id, &param);
+	if (ret)
+		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);
+	else
+		atomic64_inc(&nr_accepted);
+}
+
+/**
+ * rchar_cm_accept() - a listener got a connection request
+ * @net: network namespace of the listener
+ * @id: the new cm_id
+ * @event: RDMA_CM_EVENT_CONNECT_REQUEST
+ *
+ * Context: CM event handler, with the mutexes of listener and @id held.
+ * Return: what the handler returns: 0 when a lane has taken @id over.
+ */
+int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
+		    struct rdma_cm_event *event)
+{
+	const struct rdma_addr *addr = &id->route.addr;
+	struct sockaddr_storage peer = addr->dst_addr;
+	struct rchar_conn request;
+	struct rchar_lane *lane;
+	enum rchar_reason reason;
+
+	reason = decode_request(&request, &event->param.conn);
+	if (reason) {
+		atomic64_inc(&nr_bad);
+		pr_warn_ratelimited("connection request from %pISpc refused: %s\n",
+				    &peer, rchar_reason_name(reason));
+		return refuse(id, reason);
+	}
+	reason = rchar_link_accept(net, &request, &addr->src_addr, &peer, &lane);
+	if (reason)
+		return refuse(id, reason);
+	lane->cm_id = id;
+	id->context = lane;
+	id->event_handler = lane_handler;
+	rchar_lane_start(lane);
+	accept_lane(lane);
+	complete(&lane->started);
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* RDMA devices coming and going. */
+#ifndef RCHAR_IBDEV_H
+#define RCHAR_IBDEV_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+
+struct ib_device;
+struct rchar_lane;
+
+/**
+ * struct rchar_ibdev - one RDMA device, from ib_client add to remove
+ * @entry: of the list of devices
+ * @dev: the device; valid while a reference is held
+ * @ref: one for the client, one for each lane
+ * @gone: the last reference is dropped; remove waits for it
+ * @lanes: lanes with a queue pair on this device
+ */
+struct rchar_ibdev {
+	struct list_head entry;
+	struct ib_device *dev;
+	struct kref ref;
+	struct completion gone;
+	struct list_head lanes;
+};
+
+struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev, struct rchar_lane *lane);
+void rchar_ibdev_detach(struct rchar_ibdev *ibdev, struct rchar_lane *lane);
+unsigned int rchar_ibdev_count(void);
+int rchar_ibdev_init(void);
+void rchar_ibdev_exit(void);
+
+#endif /* RCHAR_IBDEV_H */

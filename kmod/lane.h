@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One RC queue pair: its verbs objects, its credits, its life and its death. */
+#ifndef RCHAR_LANE_H
+#define RCHAR_LANE_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/rdma_cm.h>
+#include "conn.h"
+#include "credit.h"
+#include "rxbuf.h"
+#include "state.h"
+#include "txbuf.h"
+
+struct rchar_flow;
+struct rchar_ibdev;
+struct rchar_link;
+
+/* Receive buffers of a lane: 1 MiB with 16 KiB frames. */
+#define RCHAR_LANE_DEPTH	64
+/* Work requests in the send queue, the drain's own not counted. */
+#define RCHAR_LANE_SQ		128
+/* Frames of a lane's own that may be in the send queue at once. */
+#define RCHAR_LANE_CONTROLS	8
+/* From the first resolve, or the accept, to UP. */
+#define RCHAR_LANE_TIMEOUT_MS	5000
+
+/**
+ * struct rchar_lane_tx - the sending side; rchar_flow.lock of @rchar_lane.flow
+ * @open: work requests may be posted
+ * @ready: UP: sequenced frames may be sent, not only the handshake
+ * @credit: credits of both directions
+ * @posted: frames in the send queue, oldest first
+ * @used: work requests in the send queue
+ * @wanted: set of BIT(op) control frames to be sent
+ * @first: first of the chain being built for ib_post_send()
+ * @last: last of it
+ * @max_len: payload bytes the peer's buffers and our SGEs allow
+ * @controls: frames for CREDIT, PING, PONG, HELLO, READY: never allocated late
+ */
+struct rchar_lane_tx {
+	bool open;
+	bool ready;
+	struct rchar_credit credit;
+	struct list_head posted;
+	u16 used;
+	u32 wanted;
+	struct rchar_txbuf *first;
+	struct rchar_txbuf *last;
+	u32 max_len;
+	struct rchar_txbuf *controls[RCHAR_LANE_CONTROLS];
+};
+
+/**
+ * struct rchar_lane - one connection
+ * @ref: one each for the link's slot and for the cm_id
+ * @link: the link; holds a reference
+ * @flow: the flow of @link that this lane carries
+ * @index: which lane of the link
+ * @initiator: this side called
+ * @lock: protects @state and @reason
+ * @state: see rchar_lane_move_legal()
+ * @reason: of the first failure
+ * @cm_id: owned; set before any event can come
+ * @ibdev: set while attached to a device
+ * @ibdev_entry: of rchar_ibdev.lanes; the lock of ibdev.c
+ * @pd: one for each lane: a peer can never use a key of another
+ * @device: name of the device
+ * @port: of the device
+ * @qpn: number of the queue pair
+ * @cq: both queues complete here, so acks and completions keep their order
+ * @self: what we told the peer
+ * @peer: what the peer told us
+ * @tx: the sending side
+ * @rx_lock: protects @rx_open, @refill and posting of receives
+ * @rx_open: receives may be posted
+ * @refill: buffers that wait for memory
+ * @rxbufs: RCHAR_LANE_DEPTH of them
+ * @hdrs: their header slots, one DMA mapping
+ * @hdrs_dma: its address
+ * @frame_size: payload bytes of a receive buffer
+ * @last_rx: jiffies when something last arrived
+ * @up_at: jiffies when it came up
+ * @started: whoever connects or accepts is done with it: teardown waits for that
+ * @teardown: the only way to die
+ * @refill_work: gets memory for @refill
+ * @timer: bounds the way to UP
+ */
+struct rchar_lane {
+	struct kref ref;
+	struct rchar_link *link;
+	struct rchar_flow *flow;
+	u8 index;
+	bool initiator;
+	spinlock_t lock;
+	enum rchar_lane_state state;
+	enum rchar_reason reason;
+	struct rdma_cm_id *cm_id;
+	struct rchar_ibdev *ibdev;
+	struct list_head ibdev_entry;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	char device[IB_DEVICE_NAME_MAX];
+	u32 port;
+	u32 qpn;
+	struct rchar_conn self;
+	struct rchar_conn peer;
+	struct rchar_lane_tx tx;
+	spinlock_t rx_lock;
+	bool rx_open;
+	struct list_head refill;
+	struct rchar_rxbuf *rxbufs;
+	struct rchar_wire_hdr *hdrs;
+	u64 hdrs_dma;
+	u32 frame_size;
+	unsigned long last_rx;
+	unsigned long up_at;
+	struct completion started;
+	struct work_struct teardown;
+	struct work_struct refill_work;
+	struct delayed_work timer;
+};
+
+struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
+				     bool initiator);
+void rchar_lane_put(struct rchar_lane *lane);
+void rchar_lane_start(struct rchar_lane *lane);
+bool rchar_lane_move(struct rchar_lane *lane, enum rchar_lane_state to);
+void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason);
+int rchar_lane_setup(struct rchar_lane *lane);
+void rchar_lane_up(struct rchar_lane *lane);
+
+/* For flow.c, all under the flow's lock. */
+bool rchar_lane_tx_room(struct rchar_lane *lane);
+struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane);
+void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack);
+void rchar_lane_tx_post(struct rchar_lane *lane);
+void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
+			struct list_head *reaped);
+
+int rchar_lane_init(void);
+void rchar_lane_exit(void);
+
+#endif /* RCHAR_LANE_H */
