@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "flow.h"
+#include <linux/highmem.h>
+#include <linux/wait.h>
+#include "lane.h"
+#include "link.h"
+#include "seq.h"
+#include "stats.h"
+#include "trace.h"
+
+/* Frames handed to the device in one call. */
+#define BATCH 16
+
+/**
+ * rchar_flow_init() - an empty flow
+ * @flow: the flow
+ * @link: the link it is part of
+ */
+void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link)
+{
+	spin_lock_init(&flow->lock);
+	INIT_LIST_HEAD(&flow->queue);
+	flow->link = link;
+}
+
+/* ---- send ---- */
+
+static void fill_hello(struct rchar_lane *lane, struct rchar_txbuf *txb)
+{
+	struct rchar_wire_hello *hello = (void *)txb->data;
+
+	memset(hello, 0, sizeof(*hello));
+	memcpy(hello->nonce, lane->peer.nonce, sizeof(hello->nonce));
+	txb->hdr.len = sizeof(*hello);
+}
+
+/* A frame for the first control op that is wanted. */
+static struct rchar_txbuf *next_control(struct rchar_lane *lane)
+{
+	struct rchar_txbuf *txb;
+	u8 op;
+
+	if (!lane->tx.wanted)
+		return NULL;
+	txb = rchar_lane_tx_control(lane);
+	if (!txb)
+		return NULL;
+	op = __ffs(lane->tx.wanted);
+	lane->tx.wanted &= ~BIT(op);
+	txb->hdr.op = op;
+	if (op == RCHAR_OP_HELLO || op == RCHAR_OP_READY)
+		fill_hello(lane, txb);
+	return txb;
+}
+
+static struct rchar_txbuf *next_sequenced(struct rchar_flow *flow)
+{
+	struct rchar_txbuf *txb = flow->next;
+
+	if (!txb)
+		return NULL;
+	flow->next = list_is_last(&txb->queue, &flow->queue) ?
+		     NULL : list_next_entry(txb, queue);
+	if (txb->sent)
+		rchar_stats_inc(&flow->link->stats.replayed);
+	txb->sent = true;
+	return txb;
+}
+
+static struct rchar_txbuf *next_frame(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	struct rchar_txbuf *txb = next_control(lane);
+
+	if (txb || !lane->tx.ready)
+		return txb;
+	txb = next_sequenced(flow);
+	if (txb)
+		return txb;
+	if (!rchar_credit_due(&lane->tx.credit) &&
+	    !(flow->ack_now && flow->rx_acked != flow->rx_next))
+		return NULL;
+	txb = rchar_lane_tx_control(lane);
+	if (txb)
+		txb->hdr.op = RCHAR_OP_CREDIT;
+	return txb;
+}
+
+/* Send what can be sent. Called after everything that may make more of it possible. */
+static void pump(struct rchar_flow *flow)
+{
+	struct rchar_lane *lane = flow->lane;
+	int n = 0;
+
+	lockdep_assert_held(&flow->lock);
+	if (!lane)
+		return;
+	while (rchar_lane_tx_room(lane)) {
+		struct rchar_txbuf *txb = next_frame(flow, lane);
+
+		if (!txb)
+			break;
+		rchar_lane_tx_stage(lane, txb, flow->rx_next);
+		rchar_stats_inc(&flow->link->stats.tx_frames);
+		rchar_stats_add(&flow->link->stats.tx_bytes, txb->hdr.len);
+		flow->rx_acked = flow->rx_next;
+		flow->ack_now = false;
+		if (++n % BATCH == 0)
+			rchar_lane_tx_post(lane);
+	}
+	rchar_lane_tx_post(lane);
+	if (flow->next && lane->tx.ready && !rchar_credit_may_send(&lane->tx.credit))
+		rchar_stats_inc(&flow->link->stats.credit_stalls);
+}
+
+/**
+ * rchar_flow_queue() - send a sequenced frame, now or after the next reconnect
+ * @flow: the flow
+ * @txb: the frame; the caller's reference is taken over
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_flow_queue(struct rchar_flow *flow, struct rchar_txbuf *txb)
+{
+	spin_lock_bh(&flow->lock);
+	txb->hdr.seq = flow->tx_next++;
+	list_add_tail(&txb->queue, &flow->queue);
+	flow->nr_queued++;
+	if (flow->lane && !flow->next)
+		flow->next = txb;
+	pump(flow);
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_busy() - would a frame queued now have to wait?
+ * @flow: the flow
+ *
+ * A hint: the answer may be out of date.
+ */
+bool rchar_flow_busy(struct rchar_flow *flow)
+{
+	return READ_ONCE(flow->next) || !READ_ONCE(flow->lane);
+}
+
+/* Where bytes can be added to what already waits. */
+static void append(struct rchar_txbuf *txb, const void *data, u32 len)
+{
+	u32 at = txb->hdr.len, n;
+
+	txb->hdr.len += len;
+	if (!txb->nr_pages) {
+		memcpy(txb->data + at, data, len);
+		return;
+	}
+	for (; len; len -= n, data += n, at += n) {
+		n = min_t(u32, len, PAGE_SIZE - offset_in_page(at));
+		memcpy_to_page(txb->pages[at / PAGE_SIZE], offset_in_page(at), data, n);
+	}
+}
+
+/**
+ * rchar_flow_append() - add bytes to the last frame queued, if it still waits
+ * @flow: the flow
+ * @session: whose bytes they are; its lock is held, so nothing comes in between
+ * @data: the bytes
+ * @len: how many
+ * @end: the session's offset behind them
+ *
+ * Many small writes to a link that is busy or down become few frames. A frame that
+ * has been sent once keeps its contents: the peer may have it.
+ *
+ * Return: false when there is no such frame or it has no room.
+ */
+bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
+		       const void *data, u32 len, u32 end)
+{
+	struct rchar_txbuf *txb;
+	bool ok = false;
+
+	spin_lock_bh(&flow->lock);
+	if (!list_empty(&flow->queue) && (flow->next || !flow->lane)) {
+		txb = list_last_entry(&flow->queue, struct rchar_txbuf, queue);
+		ok = txb->session == session && txb->hdr.op == RCHAR_OP_DATA &&
+		     !txb->sent && rchar_txbuf_room(txb) >= len &&
+		     txb->hdr.len + len <= flow->link->tx_max;
+		if (ok) {
+			append(txb, data, len);
+			txb->end = end;
+		}
+	}
+	spin_unlock_bh(&flow->lock);
+	return ok;
+}
+
+/**
+ * rchar_flow_want_ack() - have the peer acknowledge all that is queued, soon
+ * @flow: the flow
+ */
+void rchar_flow_want_ack(struct rchar_flow *flow)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->next || !flow->lane) {
+		if (!list_empty(&flow->queue))
+			list_last_entry(&flow->queue, struct rchar_txbuf,
+					queue)->hdr.flags |= RCHAR_FRAME_ACK;
+	} else if (!list_empty(&flow->queue)) {
+		flow->lane->tx.wanted |= BIT(RCHAR_OP_PING);
+	}
+	pump(flow);
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_control() - send one of the lane's own frames
+ * @flow: the flow
+ * @lane: the lane; ignored when it is no longer attached
+ * @op: HELLO, READY, PING or PONG
+ */
+void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->lane == lane) {
+		lane->tx.wanted |= BIT(op);
+		pump(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_ack_pending() - the delay for an ack is over
+ * @flow: the flow
+ */
+void rchar_flow_ack_pending(struct rchar_flow *flow)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->rx_acked != flow->rx_next) {
+		flow->ack_now = true;
+		pump(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_send_done() - a signaled frame and all before it are sent
+ * @flow: the flow
+ * @lane: the lane they were posted on
+ * @txb: the signaled one
+ */
+void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
+			  struct rchar_txbuf *txb)
+{
+	LIST_HEAD(reaped);
+
+	spin_lock_bh(&flow->lock);
+	rchar_lane_tx_reap(lane, txb, &reaped);
+	if (flow->lane == lane)
+		pump(flow);
+	spin_unlock_bh(&flow->lock);
+	while ((txb = list_first_entry_or_null(&reaped, struct rchar_txbuf, posted))) {
+		list_del_init(&txb->posted);
+		rchar_txbuf_put(txb);
+	}
+	if (wq_has_sleeper(&flow->link->wait))
+		wake_up_all(&flow->link->wait);
+}
+
+static bool all_sent(struct rchar_flow *flow)
+{
+	bool sent;
+
+	spin_lock_bh(&flow->lock);
+	sent = !flow->lane || (!flow->next && list_empty(&flow->lane->tx.posted));
+	spin_unlock_bh(&flow->lock);
+	return sent;
+}
+
+/**
+ * rchar_flow_wait_sent() - until the device has sent what was posted
+ * @flow: the flow
+ * @timeout: in jiffies
+ *
+ * Context: process.
+ */
+void rchar_flow_wait_sent(struct rchar_flow *flow, unsigned long timeout)
+{
+	wait_event_timeout(flow->link->wait, all_sent(flow), timeout);
+}
+
+/* ---- receive ---- */
+
+/* Move the frames before @ack, which the peer has, to @acked. */
+static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *acked)
+{
+	struct rchar_txbuf *txb, *tmp;
+
+	list_for_each_entry_safe(txb, tmp, &flow->queue, queue) {
+		if (!rchar_seq_before(txb->hdr.seq, ack))
+			break;
+		list_move_tail(&txb->queue, acked);
+		flow->nr_queued--;
+	}
+	flow->tx_una = ack;
+}
+
+static void finish_acked(struct rchar_flow *flow, struct list_head *acked)
+{
+	struct rchar_txbuf *txb;
+
+	while ((txb = list_first_entry_or_null(acked, struct rchar_txbuf, queue))) {
+		list_del_init(&txb->queue);
+		flow->link->ops->acked(txb);
+		rchar_txbuf_put(txb);
+	}
+}
+
+static enum rchar_frame_error take_header(struct rchar_flow *flow,
+					  struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr,
+					  struct list_head *acked)
+{
+	u32 sent = flow->next ? flow->next->hdr.seq : flow->tx_next;
+
+	lockdep_assert_held(&flow->lock);
+	if (!rchar_credit_receive(&lane->tx.credit, hdr->credits))
+		return RCHAR_FRAME_BAD_CREDITS;
+	if (!rchar_seq_between(flow->tx_una, hdr->ack, sent))
+		return RCHAR_FRAME_BAD_ACK;
+	/* A buffer is granted again only when its frame has been taken: credits
+	 * without acks would make the queue grow without bound.
+	 */
+	if (sent - hdr->ack > lane->tx.credit.tx_max)
+		return RCHAR_FRAME_BAD_ACK;
+	collect_acked(flow, hdr->ack, acked);
+	return RCHAR_FRAME_OK;
+}
+
+/* The frame is processed: it counts as received only now. */
+static void accept_sequenced(struct rchar_flow *flow, const struct rchar_hdr *hdr)
+{
+	spin_lock_bh(&flow->lock);
+	flow->rx_next++;
+	if (hdr->flags & RCHAR_FRAME_ACK)
+		flow->ack_now = true;
+	spin_unlock_bh(&flow->lock);
+	rchar_link_ack_later(flow->link);
+}
+
+static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
+						struct rchar_lane *lane,
+						const struct rchar_hdr *hdr,
+						struct rchar_rxbuf *rxb)
+{
+	enum rchar_frame_error err;
+	int ret;
+
+	if (READ_ONCE(lane->state) < RCHAR_LANE_UP)
+		return RCHAR_FRAME_BAD_STATE;
+	/* Only this context moves rx_next, one lane at a time. */
+	if (hdr->seq != flow->rx_next) {
+		if (!rchar_seq_before(hdr->seq, flow->rx_next))
+			return RCHAR_FRAME_BAD_SEQ;
+		rchar_stats_inc(&flow->link->stats.duplicates);
+		return RCHAR_FRAME_OK;
+	}
+	err = RCHAR_FRAME_OK;
+	ret = flow->link->ops->receive(flow->link, hdr, rxb, &err);
+	if (err)
+		return err;
+	if (ret) {
+		/* Out of memory: the peer sends it again after the reconnect. */
+		rchar_lane_fail(lane, RCHAR_REASON_NO_MEMORY);
+		return RCHAR_FRAME_OK;
+	}
+	accept_sequenced(flow, hdr);
+	return RCHAR_FRAME_OK;
+}
+
+static bool nonce_matches(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+{
+	struct rchar_wire_hello hello;
+	static const u8 no_mac[RCHAR_WIRE_MAC_LEN];
+
+	rchar_rxbuf_copy(rxb, &hello, sizeof(hello));
+	return !memcmp(hello.nonce, lane->self.nonce, sizeof(hello.nonce)) &&
+	       !memcmp(hello.mac, no_mac, sizeof(no_mac));
+}
+
+static enum rchar_frame_error receive_greeting(struct rchar_flow *flow,
+					       struct rchar_lane *lane,
+					       const struct rchar_hdr *hdr,
+					       struct rchar_rxbuf *rxb)
+{
+	enum rchar_lane_state expected = hdr->op == RCHAR_OP_HELLO ?
+					 RCHAR_LANE_ACCEPTING : RCHAR_LANE_GREETING;
+
+	if (READ_ONCE(lane->state) != expected)
+		return RCHAR_FRAME_BAD_STATE;
+	if (!nonce_matches(lane, rxb))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	if (hdr->op == RCHAR_OP_HELLO)
+		rchar_flow_control(flow, lane, RCHAR_OP_READY);
+	rchar_lane_up(lane);
+	return RCHAR_FRAME_OK;
+}
+
+static enum rchar_frame_error receive_control(struct rchar_flow *flow,
+					      struct rchar_lane *lane,
+					      const struct rchar_hdr *hdr,
+					      struct rchar_rxbuf *rxb)
+{
+	if (hdr->op == RCHAR_OP_HELLO || hdr->op == RCHAR_OP_READY)
+		return receive_greeting(flow, lane, hdr, rxb);
+	if (READ_ONCE(lane->state) < RCHAR_LANE_UP)
+		return RCHAR_FRAME_BAD_STATE;
+	if (hdr->op == RCHAR_OP_PING)
+		rchar_flow_control(flow, lane, RCHAR_OP_PONG);
+	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_flow_receive() - a frame arrived
+ * @flow: the flow
+ * @lane: where it arrived
+ * @hdr: its header, well formed by itself
+ * @rxb: the buffer with its payload
+ *
+ * Context: the completion queue's, so one at a time for a lane; and a flow has no
+ * other lane until this one is drained.
+ * Return: what is wrong with it, in which case nothing of it was taken but perhaps
+ * credits and ack, and the lane must fail.
+ */
+enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
+					  struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr,
+					  struct rchar_rxbuf *rxb)
+{
+	enum rchar_frame_error err = RCHAR_FRAME_OK;
+	bool attached;
+	LIST_HEAD(acked);
+
+	spin_lock_bh(&flow->lock);
+	/* What a lane that has failed still receives is sent again on the next one. */
+	attached = flow->lane == lane && READ_ONCE(lane->state) < RCHAR_LANE_CLOSING;
+	if (attached)
+		err = take_header(flow, lane, hdr, &acked);
+	spin_unlock_bh(&flow->lock);
+	finish_acked(flow, &acked);
+	if (!attached || err)
+		return err;
+	trace_rchar_frame_rx(lane, hdr);
+	rchar_stats_inc(&flow->link->stats.rx_frames);
+	rchar_stats_add(&flow->link->stats.rx_bytes, hdr->len);
+	if (rchar_op_sequenced(hdr->op))
+		return receive_sequenced(flow, lane, hdr, rxb);
+	return receive_control(flow, lane, hdr, rxb);
+}
+
+/**
+ * rchar_flow_receive_done() - after a frame: grant its buffer, send what is due
+ * @flow: the flow
+ * @lane: where it arrived
+ * @posted: its buffer is posted again
+ */
+void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
+			     bool posted)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->lane == lane) {
+		if (posted)
+			rchar_credit_posted(&lane->tx.credit);
+		pump(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+}
+
+/* ---- connections come and go ---- */
+
+/**
+ * rchar_flow_resume_valid() - could the peer expect that sequence number?
+ * @flow: the flow
+ * @resume: from its private data
+ */
+bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume)
+{
+	bool ok;
+
+	spin_lock_bh(&flow->lock);
+	ok = rchar_seq_between(flow->tx_una, resume, flow->tx_next);
+	spin_unlock_bh(&flow->lock);
+	return ok;
+}
+
+/**
+ * rchar_flow_attach() - a lane is connected: the handshake may be sent on it
+ * @flow: the flow
+ * @lane: the lane, with @peer filled in
+ * @resume: what the peer expects next; rchar_flow_resume_valid()
+ */
+void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 resume)
+{
+	LIST_HEAD(acked);
+
+	spin_lock_bh(&flow->lock);
+	WARN_ON_ONCE(flow->lane);
+	collect_acked(flow, resume, &acked);
+	flow->lane = lane;
+	flow->next = list_first_entry_or_null(&flow->queue, struct rchar_txbuf, queue);
+	flow->rx_acked = flow->rx_next;
+	flow->ack_now = false;
+	rchar_credit_init(&lane->tx.credit, lane->peer.depth, RCHAR_LANE_DEPTH);
+	lane->tx.max_len = min_t(u32, lane->peer.frame_size, RCHAR_FRAME_SIZE);
+	lane->tx.open = true;
+	spin_unlock_bh(&flow->lock);
+	finish_acked(flow, &acked);
+}
+
+/**
+ * rchar_flow_ready() - the handshake is over: send the rest
+ * @flow: the flow
+ * @lane: the lane; ignored when it is no longer attached
+ */
+void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->lane == lane) {
+		lane->tx.ready = true;
+		pump(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_detach() - nothing is posted on a lane any more
+ * @flow: the flow
+ * @lane: the lane, attached or not
+ */
+void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	lane->tx.open = false;
+	if (flow->lane == lane) {
+		flow->lane = NULL;
+		flow->next = NULL;
+	}
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_reset() - forget everything: the peer has
+ * @flow: the flow; no lane is attached
+ */
+void rchar_flow_reset(struct rchar_flow *flow)
+{
+	struct rchar_txbuf *txb;
+	LIST_HEAD(dropped);
+
+	spin_lock_bh(&flow->lock);
+	WARN_ON_ONCE(flow->lane);
+	list_splice_init(&flow->queue, &dropped);
+	flow->next = NULL;
+	flow->nr_queued = 0;
+	flow->tx_next = 0;
+	flow->tx_una = 0;
+	flow->rx_next = 0;
+	flow->rx_acked = 0;
+	spin_unlock_bh(&flow->lock);
+	while ((txb = list_first_entry_or_null(&dropped, struct rchar_txbuf, queue))) {
+		list_del_init(&txb->queue);
+		rchar_txbuf_put(txb);
+	}
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A flow is what of a lane survives the connection: the frames that the peer has not
+ * acknowledged, and the sequence numbers of both directions. A lane that comes up is
+ * attached to its flow, and what the peer lacks is sent again.
+ */
+#ifndef RCHAR_FLOW_H
+#define RCHAR_FLOW_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include "frame.h"
+
+struct rchar_lane;
+struct rchar_link;
+struct rchar_rxbuf;
+struct rchar_session;
+struct rchar_txbuf;
+
+/**
+ * struct rchar_flow - one direction each way of one lane of a link
+ * @link: the link it is part of
+ * @lock: protects everything here, and the sending side of the attached lane
+ * @lane: the lane to send on, or NULL while there is none
+ * @queue: frames not acknowledged, in sequence
+ * @next: the first of @queue that is not posted on @lane, or NULL
+ * @nr_queued: length of @queue
+ * @tx_next: sequence number of the next frame queued
+ * @tx_una: sequence number of the first of @queue
+ * @rx_next: sequence number expected from the peer
+ * @rx_acked: the last ack told to the peer
+ * @ack_now: the peer asked for an ack, or the delay for one is over
+ */
+struct rchar_flow {
+	struct rchar_link *link;
+	spinlock_t lock;
+	struct rchar_lane *lane;
+	struct list_head queue;
+	struct rchar_txbuf *next;
+	unsigned int nr_queued;
+	u32 tx_next;
+	u32 tx_una;
+	u32 rx_next;
+	u32 rx_acked;
+	bool ack_now;
+};
+
+void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link);
+void rchar_flow_queue(struct rchar_flow *flow, struct rchar_txbuf *txb);
+bool rchar_flow_busy(struct rchar_flow *flow);
+void rchar_flow_want_ack(struct rchar_flow *flow);
+bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
+		       const void *data, u32 len, u32 end);
+enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
+					  struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr,
+					  struct rchar_rxbuf *rxb);
+void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
+			     bool posted);
+void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
+			  struct rchar_txbuf *txb);
+void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 resume);
+void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane);
+void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane);
+void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op);
+void rchar_flow_wait_sent(struct rchar_flow *flow, unsigned long timeout);
+void rchar_flow_ack_pending(struct rchar_flow *flow);
+bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume);
+void rchar_flow_reset(struct rchar_flow *flow);
+
+#endif /* RCHAR_FLOW_H */

@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "link.h"
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include "addr.h"
+#include "backoff.h"
+#include "cm.h"
+#include "lane.h"
+#include "ledger.h"
+#include "netlink.h"
+#include "seq.h"
+#include "trace.h"
+
+static DEFINE_MUTEX(links_lock);	/* protects the table; never held over the CM */
+static LIST_HEAD(links);		/* in order of serial */
+static u32 last_serial;
+static bool shutting_down;		/* links_lock: no new links */
+
+/* Destroying a link waits for its lanes, so it has a queue of its own. */
+static struct workqueue_struct *link_wq;
+static const struct rchar_link_ops *link_ops;
+static atomic64_t nr_bad_frames;
+
+static void release(struct kref *ref)
+{
+	struct rchar_link *link = container_of(ref, struct rchar_link, ref);
+
+	WARN_ON_ONCE(!xa_empty(&link->sessions));
+	xa_destroy(&link->sessions);
+	put_net(link->net);
+	rchar_ledger_del(RCHAR_OBJ_LINK);
+	kfree(link);
+}
+
+/**
+ * rchar_link_put() - drop a reference to the memory
+ * @link: the link
+ */
+void rchar_link_put(struct rchar_link *link)
+{
+	kref_put(&link->ref, release);
+}
+
+static bool was_stable(unsigned long up_at)
+{
+	return time_after(jiffies, up_at + msecs_to_jiffies(RCHAR_BACKOFF_MAX_MS));
+}
+
+/* The one place where a link changes state. False: it is dying. */
+static bool move(struct rchar_link *link, enum rchar_link_state to,
+		 enum rchar_reason reason)
+{
+	enum rchar_link_state from;
+	bool ok;
+
+	spin_lock_bh(&link->lock);
+	from = link->state;
+	ok = rchar_link_move_legal(from, to);
+	if (ok) {
+		WRITE_ONCE(link->state, to);
+		if (to == RCHAR_LINK_UP)
+			link->up_at = jiffies;
+		/* A link that breaks as soon as it is up has not been up. */
+		if (from == RCHAR_LINK_UP && was_stable(link->up_at))
+			link->down_at = jiffies;
+		if (to == RCHAR_LINK_DOWN) {
+			link->reason = reason;
+			link->reason_at = jiffies;
+		}
+	}
+	spin_unlock_bh(&link->lock);
+	if (!ok) {
+		WARN_ONCE(from != RCHAR_LINK_DYING && from != to,
+			  "link: illegal move %s to %s\n",
+			  rchar_link_state_name(from), rchar_link_state_name(to));
+		return false;
+	}
+	trace_rchar_link_state(link, from, to, reason);
+	if (from == RCHAR_LINK_UP || to == RCHAR_LINK_UP)
+		pr_info("link %016llx %s %pISpc: %s%s%s\n", link->id,
+			link->initiator ? "to" : "from", &link->peer,
+			rchar_link_state_name(to), reason ? ", " : "",
+			reason ? rchar_reason_name(reason) : "");
+	rchar_netlink_link_event(link);
+	link->ops->state_changed(link);
+	return true;
+}
+
+/* ---- connecting, initiator only ---- */
+
+static void schedule_connect(struct rchar_link *link, u32 delay_ms)
+{
+	/* With the lock, so that it is not armed behind the back of destroy_work(). */
+	spin_lock_bh(&link->lock);
+	if (link->state == RCHAR_LINK_DOWN) {
+		link->next_at = jiffies + msecs_to_jiffies(delay_ms);
+		mod_delayed_work(link_wq, &link->connect_work,
+				 msecs_to_jiffies(delay_ms));
+	}
+	spin_unlock_bh(&link->lock);
+}
+
+static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
+{
+	u32 delay;
+
+	rchar_stats_inc(&link->stats.failures);
+	link->failures++;
+	/* The peer is about to be ready: no reason to back off. */
+	delay = reason == RCHAR_REASON_BUSY && link->failures < 10 ?
+		RCHAR_BACKOFF_MIN_MS :
+		rchar_backoff_ms(link->failures, get_random_u32());
+	if (link->initiator)
+		schedule_connect(link, delay);
+}
+
+static bool no_lanes(struct rchar_link *link)
+{
+	bool none = true;
+	int i;
+
+	spin_lock_bh(&link->lock);
+	for (i = 0; i < RCHAR_LINK_LANES; i++)
+		none &= !link->lanes[i];
+	spin_unlock_bh(&link->lock);
+	return none;
+}
+
+static void connect_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(to_delayed_work(work),
+					       struct rchar_link, connect_work);
+	enum rchar_reason reason;
+	bool ok;
+
+	/* Not while tick_down() makes the link forget. */
+	mutex_lock(&links_lock);
+	ok = !shutting_down && no_lanes(link) &&
+	     READ_ONCE(link->state) == RCHAR_LINK_DOWN &&
+	     move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
+	mutex_unlock(&links_lock);
+	if (!ok)
+		return;
+	link->attempt++;
+	reason = rchar_cm_connect(link, 0);
+	if (reason && move(link, RCHAR_LINK_DOWN, reason))
+		connect_failed(link, reason);
+}
+
+/**
+ * rchar_link_lane_add() - put a lane into its slot, before it is started
+ * @link: the link
+ * @lane: the lane; the slot takes a reference
+ *
+ * Return: false when the link is dying or the slot is taken.
+ */
+bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
+{
+	bool ok;
+
+	spin_lock_bh(&link->lock);
+	ok = link->state != RCHAR_LINK_DYING && !link->lanes[lane->index];
+	if (ok) {
+		kref_get(&lane->ref);
+		link->lanes[lane->index] = lane;
+	}
+	spin_unlock_bh(&link->lock);
+	return ok;
+}
+
+/* The peer knows nothing of what was before: neither do we. */
+static void forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason)
+{
+	int i;
+
+	link->ops->lost(link, reason);
+	for (i = 0; i < RCHAR_LINK_LANES; i++)
+		rchar_flow_reset(&link->flows[i]);
+	link->epoch = epoch;
+	link->tx_max = 0;
+}
+
+/* Never 0, which means none, and never the old one. */
+static u32 new_epoch(u32 old)
+{
+	u32 epoch;
+
+	do {
+		epoch = get_random_u32();
+	} while (!epoch || epoch == old);
+	return epoch;
+}
+
+/**
+ * rchar_link_adopt() - connected: decide whether this goes on where the last lane left
+ * @link: the link; its slot for @lane is taken
+ * @lane: the lane, with @peer filled in; nothing is sent on it yet
+ *
+ * Context: CM event handler; the flow has no lane attached.
+ * Return: false when the peer contradicts itself; the lane must fail, and the next
+ * attempt starts afresh.
+ */
+bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane)
+{
+	const struct rchar_conn *peer = &lane->peer;
+	bool same = peer->epoch && peer->epoch == link->epoch &&
+		    peer->frame_size >= link->tx_max &&
+		    rchar_flow_resume_valid(lane->flow, peer->resume);
+
+	if (!same && !link->initiator) {
+		forget(link, new_epoch(link->epoch), RCHAR_REASON_PEER_RESTARTED);
+	} else if (!same) {
+		bool fresh = peer->epoch && peer->epoch != link->epoch && !peer->resume;
+
+		forget(link, fresh ? peer->epoch : 0, RCHAR_REASON_PEER_RESTARTED);
+		if (!fresh)
+			return false;
+	}
+	link->tx_max = max_t(u32, link->tx_max,
+			     min_t(u32, peer->frame_size, RCHAR_FRAME_SIZE));
+	rchar_flow_attach(lane->flow, lane, same ? peer->resume : 0);
+	return true;
+}
+
+/**
+ * rchar_link_lane_up() - the handshake of a lane is over
+ * @link: the link
+ * @lane: the lane
+ */
+void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
+{
+	rchar_stats_inc(&link->stats.connects);
+	if (!move(link, RCHAR_LINK_UP, RCHAR_REASON_NONE))
+		return;
+	mod_delayed_work(link_wq, &link->tick_work,
+			 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
+	link->ops->up(link);
+}
+
+/**
+ * rchar_link_lane_gone() - a lane is torn down
+ * @link: the link
+ * @lane: the lane; the slot's reference is dropped
+ */
+void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
+{
+	bool was_up = lane->up_at, down;
+
+	/* A connection that fails as soon as it is up counts as a failed attempt. */
+	if (was_up && was_stable(lane->up_at))
+		link->failures = 0;
+	down = move(link, RCHAR_LINK_DOWN, lane->reason);
+	spin_lock_bh(&link->lock);
+	link->lanes[lane->index] = NULL;
+	spin_unlock_bh(&link->lock);
+	if (down) {
+		/* Failed attempts must not put it off. */
+		if (was_up)
+			mod_delayed_work(link_wq, &link->tick_work, HZ);
+		else
+			queue_delayed_work(link_wq, &link->tick_work, HZ);
+		connect_failed(link, lane->reason);
+	}
+	wake_up_all(&link->wait);
+	if (!link->initiator)
+		rchar_link_unuse(link);
+	rchar_lane_put(lane);
+}
+
+/* ---- timers ---- */
+
+static void keepalive(struct rchar_link *link, struct rchar_lane *lane)
+{
+	unsigned int silent = jiffies_to_msecs(jiffies - lane->last_rx);
+
+	if (silent >= 3 * RCHAR_LINK_KEEPALIVE_MS) {
+		rchar_lane_fail(lane, RCHAR_REASON_KEEPALIVE);
+	} else if (silent >= RCHAR_LINK_KEEPALIVE_MS * 3 / 4) {
+		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
+	}
+}
+
+static struct rchar_lane *get_lane(struct rchar_link *link, int i)
+{
+	struct rchar_lane *lane;
+
+	spin_lock_bh(&link->lock);
+	lane = link->lanes[i];
+	if (lane)
+		kref_get(&lane->ref);
+	spin_unlock_bh(&link->lock);
+	return lane;
+}
+
+static void for_each_lane(struct rchar_link *link,
+			  void (*fn)(struct rchar_link *link, struct rchar_lane *lane))
+{
+	int i;
+
+	for (i = 0; i < RCHAR_LINK_LANES; i++) {
+		struct rchar_lane *lane = get_lane(link, i);
+
+		if (!lane)
+			continue;
+		fn(link, lane);
+		rchar_lane_put(lane);
+	}
+}
+
+/*
+ * While the link is down: sessions end when their time is over, and with the last one
+ * the frames that nobody will ask for. links_lock keeps an incoming connection out.
+ */
+static void tick_down(struct rchar_link *link)
+{
+	link->ops->expire(link, jiffies_to_msecs(jiffies - link->down_at));
+	mutex_lock(&links_lock);
+	if (xa_empty(&link->sessions) && no_lanes(link) &&
+	    READ_ONCE(link->state) == RCHAR_LINK_DOWN)
+		forget(link, 0, RCHAR_REASON_RECOVERY_TIMEOUT);
+	else
+		queue_delayed_work(link_wq, &link->tick_work, HZ);
+	mutex_unlock(&links_lock);
+}
+
+static void tick_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(to_delayed_work(work),
+					       struct rchar_link, tick_work);
+
+	if (READ_ONCE(link->state) == RCHAR_LINK_UP) {
+		for_each_lane(link, keepalive);
+		mod_delayed_work(link_wq, &link->tick_work,
+				 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
+	} else if (READ_ONCE(link->state) != RCHAR_LINK_DYING) {
+		tick_down(link);
+	}
+}
+
+static void ack_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(to_delayed_work(work),
+					       struct rchar_link, ack_work);
+	int i;
+
+	for (i = 0; i < RCHAR_LINK_LANES; i++)
+		rchar_flow_ack_pending(&link->flows[i]);
+}
+
+/**
+ * rchar_link_ack_later() - a sequenced frame arrived: acknowledge it within
+ *			    RCHAR_LINK_ACK_DELAY_MS even if nothing is sent meanwhile
+ * @link: the link
+ */
+void rchar_link_ack_later(struct rchar_link *link)
+{
+	if (!delayed_work_pending(&link->ack_work))
+		queue_delayed_work(link_wq, &link->ack_work,
+				   msecs_to_jiffies(RCHAR_LINK_ACK_DELAY_MS));
+}
+
+/* ---- the end ---- */
+
+static void fail_unused(struct rchar_link *link, struct rchar_lane *lane)
+{
+	rchar_lane_fail(lane, RCHAR_REASON_CLOSED);
+}
+
+/* The peer waits for our last ack: let the device send it before the cut. */
+static void flush_acks(struct rchar_link *link)
+{
+	int i;
+
+	for (i = 0; i < RCHAR_LINK_LANES; i++)
+		rchar_flow_ack_pending(&link->flows[i]);
+	for (i = 0; i < RCHAR_LINK_LANES; i++)
+		rchar_flow_wait_sent(&link->flows[i], msecs_to_jiffies(200));
+}
+
+static void destroy_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(work, struct rchar_link, destroy_work);
+	int i;
+
+	mutex_lock(&links_lock);
+	list_del(&link->entry);
+	mutex_unlock(&links_lock);
+	flush_acks(link);
+	move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
+	cancel_delayed_work_sync(&link->connect_work);
+	cancel_delayed_work_sync(&link->tick_work);
+	for_each_lane(link, fail_unused);
+	wait_event(link->wait, no_lanes(link));
+	cancel_delayed_work_sync(&link->connect_work);
+	cancel_delayed_work_sync(&link->tick_work);
+	cancel_delayed_work_sync(&link->ack_work);
+	for (i = 0; i < RCHAR_LINK_LANES; i++)
+		rchar_flow_reset(&link->flows[i]);
+	rchar_link_put(link);
+}
+
+/**
+ * rchar_link_use() - one more user
+ * @link: a link that has one
+ */
+void rchar_link_use(struct rchar_link *link)
+{
+	refcount_inc(&link->users);
+	rchar_link_get(link);
+}
+
+/**
+ * rchar_link_unuse() - one user less; the last one takes the link down
+ * @link: the link
+ *
+ * Context: any but hard interrupt; the work is done later.
+ */
+void rchar_link_unuse(struct rchar_link *link)
+{
+	if (refcount_dec_and_test(&link->users))
+		queue_work(link_wq, &link->destroy_work);
+	rchar_link_put(link);
+}
+
+/* ---- the table ---- */
+
+static struct rchar_link *create(struct net *net, bool initiator, u64 id,
+				 const struct sockaddr_storage *local,
+				 const struct sockaddr_storage *peer)
+{
+	struct rchar_link *link;
+	int i;
+
+	lockdep_assert_held(&links_lock);
+	if (shutting_down)
+		return NULL;
+	link = kzalloc(sizeof(*link), GFP_KERNEL);
+	if (!link)
+		return NULL;
+	rchar_ledger_add(RCHAR_OBJ_LINK);
+	kref_init(&link->ref);		/* the table's */
+	kref_get(&link->ref);		/* the first user's */
+	refcount_set(&link->users, 1);
+	link->serial = ++last_serial;
+	link->net = get_net(net);
+	link->initiator = initiator;
+	link->id = id;
+	link->local = *local;
+	link->peer = *peer;
+	link->state = RCHAR_LINK_DOWN;
+	link->reason_at = jiffies;
+	link->down_at = jiffies;
+	link->ops = link_ops;
+	spin_lock_init(&link->lock);
+	init_waitqueue_head(&link->wait);
+	xa_init_flags(&link->sessions, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	for (i = 0; i < RCHAR_LINK_LANES; i++)
+		rchar_flow_init(&link->flows[i], link);
+	INIT_DELAYED_WORK(&link->connect_work, connect_work);
+	INIT_DELAYED_WORK(&link->tick_work, tick_work);
+	INIT_DELAYED_WORK(&link->ack_work, ack_work);
+	INIT_WORK(&link->destroy_work, destroy_work);
+	list_add_tail(&link->entry, &links);
+	return link;
+}
+
+/**
+ * rchar_link_connect() - the link to a peer endpoint; it starts to connect
+ * @net: network namespace
+ * @local: address to call from, or family AF_UNSPEC
+ * @peer: address and port to call
+ *
+ * Context: process.
+ * Return: the link, shared by all channels with the same three, with one user more;
+ * or NULL without memory.
+ */
+struct rchar_link *rchar_link_connect(struct net *net,
+				      const struct sockaddr_storage *local,
+				      const struct sockaddr_storage *peer)
+{
+	struct rchar_link *link;
+	u64 id;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, entry) {
+		if (link->initiator && link->net == net &&
+		    rchar_addr_same_host(&link->local, local) &&
+		    rchar_addr_equal(&link->peer, peer) &&
+		    refcount_inc_not_zero(&link->users)) {
+			rchar_link_get(link);
+			goto out;
+		}
+	}
+	do {
+		get_random_bytes(&id, sizeof(id));
+	} while (!id);
+	link = create(net, true, id, local, peer);
+	if (link)
+		schedule_connect(link, 0);
+out:
+	mutex_unlock(&links_lock);
+	return link;
+}
+
+/* The acceptor's end of a link that a peer asks for, with one user more. */
+static struct rchar_link *find_or_create_accepted(struct net *net, u64 id,
+						  const struct sockaddr_storage *local,
+						  const struct sockaddr_storage *peer)
+{
+	unsigned int from_peer = 0, accepted = 0;
+	struct rchar_link *link;
+
+	lockdep_assert_held(&links_lock);
+	list_for_each_entry(link, &links, entry) {
+		if (link->initiator)
+			continue;
+		accepted++;
+		from_peer += rchar_addr_same_host(&link->peer, peer);
+		if (link->id == id && link->net == net &&
+		    rchar_addr_same_host(&link->peer, peer) &&
+		    rchar_addr_equal(&link->local, local) &&
+		    refcount_inc_not_zero(&link->users)) {
+			rchar_link_get(link);
+			return link;
+		}
+	}
+	if (from_peer >= RCHAR_LINK_PER_PEER_MAX || accepted >= RCHAR_LINK_ACCEPTED_MAX)
+		return NULL;
+	return create(net, false, id, local, peer);
+}
+
+static enum rchar_reason new_lane(struct rchar_link *link,
+				  const struct rchar_conn *request,
+				  struct rchar_lane **out)
+{
+	struct rchar_lane *lane;
+
+	if (request->lane >= RCHAR_LINK_LANES)
+		return RCHAR_REASON_PROTOCOL;
+	/* A request that was under way for long must not break a newer connection. */
+	if (link->attempt && !rchar_seq_before(link->attempt, request->attempt))
+		return RCHAR_REASON_BUSY;
+	link->attempt = request->attempt;
+	lane = get_lane(link, request->lane);
+	if (lane) {
+		/* The peer would not call if it did not know that one to be gone. */
+		rchar_lane_fail(lane, RCHAR_REASON_PEER_CLOSED);
+		rchar_lane_put(lane);
+		return RCHAR_REASON_BUSY;
+	}
+	lane = rchar_lane_create(link, request->lane, false);
+	if (!lane)
+		return RCHAR_REASON_NO_MEMORY;
+	lane->peer = *request;
+	if (!move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE) ||
+	    !rchar_link_lane_add(link, lane)) {
+		rchar_lane_put(lane);
+		return RCHAR_REASON_BUSY;
+	}
+	*out = lane;
+	return RCHAR_REASON_NONE;
+}
+
+/**
+ * rchar_link_accept() - a peer asks for a connection
+ * @net: network namespace it arrived in
+ * @request: its private data, well formed
+ * @local: our address and port
+ * @peer: the peer's address
+ * @lane: set to the new lane, in its slot, with a reference for its cm_id
+ *
+ * Context: CM event handler.
+ * Return: 0, or why it is refused.
+ */
+enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *request,
+				    const struct sockaddr_storage *local,
+				    const struct sockaddr_storage *peer,
+				    struct rchar_lane **lane)
+{
+	enum rchar_reason reason = RCHAR_REASON_BUSY;
+	struct rchar_link *link;
+
+	mutex_lock(&links_lock);
+	link = find_or_create_accepted(net, request->link_id, local, peer);
+	if (link) {
+		reason = new_lane(link, request, lane);
+		/* Otherwise the lane's: dropped when it is gone. */
+		if (reason)
+			rchar_link_unuse(link);
+	}
+	mutex_unlock(&links_lock);
+	return reason;
+}
+
+/**
+ * rchar_link_flow() - the flow that carries a session
+ * @link: the link
+ * @session: the session's id
+ *
+ * All frames of a session take the same flow, so they stay in order.
+ */
+struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session)
+{
+	return &link->flows[session % RCHAR_LINK_LANES];
+}
+
+/**
+ * rchar_link_bad_frame() - count and tell: the peer broke the protocol
+ * @link: the link
+ * @hdr: the frame
+ * @err: what is wrong with it
+ */
+void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
+			  enum rchar_frame_error err)
+{
+	rchar_stats_inc(&link->stats.bad_frames);
+	atomic64_inc(&nr_bad_frames);
+	pr_warn_ratelimited("link %016llx: bad frame from %pISpc: %s (op %u flags %#x len %u session %u seq %u ack %u credits %u)\n",
+			    link->id, &link->peer, rchar_frame_error_name(err), hdr->op,
+			    hdr->flags, hdr->len, hdr->session, hdr->seq, hdr->ack,
+			    hdr->credits);
+}
+
+/**
+ * rchar_link_bad_frames() - frames refused, on all links there ever were
+ */
+u64 rchar_link_bad_frames(void)
+{
+	return atomic64_read(&nr_bad_frames);
+}
+
+/**
+ * rchar_link_retry_all() - something changed: try at once
+ */
+void rchar_link_retry_all(void)
+{
+	struct rchar_link *link;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, entry)
+		if (link->initiator)
+			schedule_connect(link, 0);
+	mutex_unlock(&links_lock);
+}
+
+/**
+ * rchar_link_next() - walk the table
+ * @serial: the last one seen, 0 to begin
+ *
+ * Return: the next link, with a reference, or NULL.
+ */
+struct rchar_link *rchar_link_next(u32 serial)
+{
+	struct rchar_link *link, *found = NULL;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, entry) {
+		if (link->serial > serial) {
+			rchar_link_get(link);
+			found = link;
+			break;
+		}
+	}
+	mutex_unlock(&links_lock);
+	return found;
+}
+
+/**
+ * rchar_link_find() - by id
+ * @net: network namespace
+ * @id: the id. When both ends of a link are on this host the initiator's is found.
+ *
+ * Return: the link, with a reference, or NULL.
+ */
+struct rchar_link *rchar_link_find(struct net *net, u64 id)
+{
+	struct rchar_link *link, *found = NULL;
+
+	mutex_lock(&links_lock);
+	list_for_each_entry(link, &links, entry)
+		if (link->id == id && link->net == net &&
+		    (!found || link->initiator))
+			found = link;
+	if (found)
+		rchar_link_get(found);
+	mutex_unlock(&links_lock);
+	return found;
+}
+
+static void fail_admin(struct rchar_link *link, struct rchar_lane *lane)
+{
+	rchar_lane_fail(lane, RCHAR_REASON_ADMIN);
+}
+
+/**
+ * rchar_link_reset() - break the connections; sessions go on after the reconnect
+ * @link: the link
+ */
+void rchar_link_reset(struct rchar_link *link)
+{
+	link->failures = 0;
+	for_each_lane(link, fail_admin);
+	if (link->initiator)
+		schedule_connect(link, 0);
+}
+
+static void fail_unload(struct rchar_link *link, struct rchar_lane *lane)
+{
+	rchar_lane_fail(lane, RCHAR_REASON_UNLOAD);
+}
+
+/**
+ * rchar_link_shutdown() - end every link; no new ones come
+ *
+ * For module unload, when no channel is left: what still lives is sessions that
+ * linger and peers that are connected.
+ */
+void rchar_link_shutdown(void)
+{
+	struct rchar_link *link;
+	u32 serial = 0;
+
+	mutex_lock(&links_lock);
+	shutting_down = true;
+	/* Those that are down already: to forget what keeps them. */
+	list_for_each_entry(link, &links, entry)
+		mod_delayed_work(link_wq, &link->tick_work, 0);
+	mutex_unlock(&links_lock);
+	while ((link = rchar_link_next(serial))) {
+		serial = link->serial;
+		link->ops->lost(link, RCHAR_REASON_UNLOAD);
+		for_each_lane(link, fail_unload);
+		rchar_link_put(link);
+	}
+	rchar_ledger_wait(RCHAR_OBJ_LINK);
+}
+
+/**
+ * rchar_link_init() - at module load
+ * @ops: the sessions
+ */
+int rchar_link_init(const struct rchar_link_ops *ops)
+{
+	link_ops = ops;
+	link_wq = alloc_workqueue("rchar_link", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return link_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rchar_link_exit() - after rchar_link_shutdown()
+ */
+void rchar_link_exit(void)
+{
+	destroy_workqueue(link_wq);
+}

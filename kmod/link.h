@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The association between this host and one peer endpoint. It outlives its
+ * connections: it connects again by itself, and carries every session between the two.
+ */
+#ifndef RCHAR_LINK_H
+#define RCHAR_LINK_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/socket.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include "conn.h"
+#include "flow.h"
+#include "state.h"
+#include "stats.h"
+
+struct net;
+struct rchar_lane;
+struct rchar_rxbuf;
+struct rchar_txbuf;
+
+/* Lanes of a link. One for now; nothing but this line says so. */
+#define RCHAR_LINK_LANES		1
+
+/* A silent peer is asked after this, and given up after three times as long. */
+#define RCHAR_LINK_KEEPALIVE_MS		5000
+/* Links that peers may have made: from one address, and in all. Each costs a queue pair
+ * and its receive buffers.
+ */
+#define RCHAR_LINK_PER_PEER_MAX		64
+#define RCHAR_LINK_ACCEPTED_MAX		4096
+
+/* How long an ack waits for a frame to ride on. */
+#define RCHAR_LINK_ACK_DELAY_MS		10
+
+struct rchar_link;
+
+/**
+ * struct rchar_link_ops - what the sessions of a link want to know
+ * @up: frames flow (again)
+ * @lost: the peer knows none of our sessions any more; flows are reset next
+ * @expire: the link has been down for @down_ms
+ * @receive: a sequenced frame, once and in order. 0 when it is processed; -ENOMEM to
+ *	     get it again after a reconnect; sets *@err when it breaks the protocol.
+ * @acked: the peer has that frame
+ * @state_changed: the link's state did
+ *
+ * Called in process context or from a completion queue; @acked and @receive must not
+ * sleep.
+ */
+struct rchar_link_ops {
+	void (*up)(struct rchar_link *link);
+	void (*lost)(struct rchar_link *link, enum rchar_reason reason);
+	void (*expire)(struct rchar_link *link, unsigned int down_ms);
+	int (*receive)(struct rchar_link *link, const struct rchar_hdr *hdr,
+		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err);
+	void (*acked)(struct rchar_txbuf *txb);
+	void (*state_changed)(struct rchar_link *link);
+};
+
+/**
+ * struct rchar_link - one peer endpoint
+ * @ref: memory: one for the table, one for each user, lane and running lookup
+ * @users: channels and sessions; of an acceptor also its lanes. The link dies with
+ *	   the last one.
+ * @entry: of the table of links; links_lock
+ * @serial: never reused, for dumps
+ * @net: network namespace; holds a reference
+ * @initiator: this host calls
+ * @local: own address; of an initiator the one to call from, or of family AF_UNSPEC
+ * @peer: the peer's address; of an initiator with the port to call
+ * @id: chosen by the initiator; both sides know the link by it
+ * @epoch: chosen by the acceptor; marks one unbroken sequence of frames
+ * @attempt: connection attempts made; of an acceptor the last one seen
+ * @tx_max: payload bytes of the frames queued so far at most
+ * @lock: protects @state, @reason, @lanes and the times
+ * @state: see rchar_link_move_legal()
+ * @reason: why it last went down
+ * @reason_at: jiffies of that
+ * @up_at: jiffies when it last came up
+ * @down_at: jiffies when it last went down after it had been up for a while
+ * @failures: in a row
+ * @next_at: jiffies of the next attempt
+ * @lanes: the connections, NULL where there is none
+ * @flows: what of the lanes outlives them
+ * @sessions: by session id; its own lock. Holds a reference to each.
+ * @next_session: where to look for the next free id
+ * @ops: the sessions
+ * @connect_work: makes an attempt; initiator only
+ * @tick_work: keepalive while up, expiry of sessions while down
+ * @ack_work: sends acks that found no frame to ride on
+ * @destroy_work: the end
+ * @wait: woken when a lane is gone
+ * @stats: counters
+ */
+struct rchar_link {
+	struct kref ref;
+	refcount_t users;
+	struct list_head entry;
+	u32 serial;
+	struct net *net;
+	bool initiator;
+	struct sockaddr_storage local;
+	struct sockaddr_storage peer;
+	u64 id;
+	u32 epoch;
+	u32 attempt;
+	u32 tx_max;
+	spinlock_t lock;
+	enum rchar_link_state state;
+	enum rchar_reason reason;
+	unsigned long reason_at;
+	unsigned long up_at;
+	unsigned long down_at;
+	u32 failures;
+	unsigned long next_at;
+	struct rchar_lane *lanes[RCHAR_LINK_LANES];
+	struct rchar_flow flows[RCHAR_LINK_LANES];
+	struct xarray sessions;
+	u32 next_session;
+	const struct rchar_link_ops *ops;
+	struct delayed_work connect_work;
+	struct delayed_work tick_work;
+	struct delayed_work ack_work;
+	struct work_struct destroy_work;
+	wait_queue_head_t wait;
+	struct rchar_stats stats;
+};
+
+/* ---- for channels and sessions ---- */
+struct rchar_link *rchar_link_connect(struct net *net,
+				      const struct sockaddr_storage *local,
+				      const struct sockaddr_storage *peer);
+void rchar_link_use(struct rchar_link *link);
+void rchar_link_unuse(struct rchar_link *link);
+struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session);
+
+/* ---- for the connection manager and lanes ---- */
+enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *request,
+				    const struct sockaddr_storage *local,
+				    const struct sockaddr_storage *peer,
+				    struct rchar_lane **lane);
+bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane);
+void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane);
+void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane);
+bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane);
+void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
+			  enum rchar_frame_error err);
+u64 rchar_link_bad_frames(void);
+void rchar_link_ack_later(struct rchar_link *link);
+void rchar_link_retry_all(void);
+
+/* ---- for netlink ---- */
+struct rchar_link *rchar_link_next(u32 serial);
+struct rchar_link *rchar_link_find(struct net *net, u64 id);
+void rchar_link_reset(struct rchar_link *link);
+
+void rchar_link_put(struct rchar_link *link);
+
+static inline void rchar_link_get(struct rchar_link *link)
+{
+	kref_get(&link->ref);
+}
+
+int rchar_link_init(const struct rchar_link_ops *ops);
+void rchar_link_shutdown(void);
+void rchar_link_exit(void);
+
+#endif /* RCHAR_LINK_H */
