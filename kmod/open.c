@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How sessions begin: open() here meets OPEN from there. */
+#include "session_priv.h"
+#include "channel.h"
+#include "rxbuf.h"
+#include "txbuf.h"
+
+/* Frames that may wait for a peer that goes on to open sessions. */
+#define REPLIES_MAX		65536
+
+static u8 open_flags_shut(u8 open_flags)
+{
+	return (open_flags & RCHAR_OPEN_NOSEND ? RCHAR_SHUT_WR : 0) |
+	       (open_flags & RCHAR_OPEN_NORECV ? RCHAR_SHUT_RD : 0);
+}
+
+/* ---- open() of the device ---- */
+
+/* Into the link's table, and on its way when the link is up. */
+static int start_opening(struct rchar_session *s, struct rchar_link *link)
+{
+	u32 id;
+
+	lockdep_assert_held(&s->lock);
+	if (xa_alloc_cyclic_bh(&link->sessions, &id, s, xa_limit_32b,
+			       &link->next_session, GFP_ATOMIC) < 0) {
+		s->state = RCHAR_SESSION_DEAD;
+		return -ENOMEM;
+	}
+	rchar_session_get(s);	/* the table's */
+	rchar_session_bind(s, link, id);
+	/* Otherwise session_up() will. */
+	if (READ_ONCE(link->state) == RCHAR_LINK_UP)
+		s->wanted |= BIT(RCHAR_OP_OPEN);
+	rchar_session_send_wanted(s);
+	return 0;
+}
+
+static struct rchar_session *open_connect(struct rchar_channel *channel, u8 open_flags)
+{
+	u32 timeout_ms = READ_ONCE(channel->config.open_timeout_ms);
+	struct rchar_session *s;
+	int ret = -ENOMEM;
+
+	/* While it is not dead the channel is a user of the link. */
+	spin_lock_bh(&channel->lock);
+	if (channel->dead) {
+		spin_unlock_bh(&channel->lock);
+		return ERR_PTR(-ENODEV);
+	}
+	s = rchar_session_create(channel, RCHAR_SESSION_OPENING, GFP_ATOMIC);
+	if (s) {
+		s->initiator = true;
+		s->open_flags = open_flags;
+		s->deadline = jiffies + msecs_to_jiffies(timeout_ms);
+		if (open_flags & RCHAR_OPEN_NOSEND)
+			s->shut |= RCHAR_SESSION_FIN_SENT;
+		if (open_flags & RCHAR_OPEN_NORECV)
+			s->shut |= RCHAR_SESSION_STOP_SENT;
+		spin_lock(&s->lock);
+		ret = start_opening(s, channel->link);
+		spin_unlock(&s->lock);
+	}
+	spin_unlock_bh(&channel->lock);
+	if (ret && s)
+		rchar_session_put(s);
+	return ret ? ERR_PTR(ret) : s;
+}
+
+static struct rchar_session *first_waiting(struct rchar_channel *channel)
+{
+	lockdep_assert_held(&channel->lock);
+	return list_first_entry_or_null(&channel->waiting, struct rchar_session,
+					wait_entry);
+}
+
+static void unlist_waiting(struct rchar_channel *channel, struct rchar_session *s)
+{
+	lockdep_assert_held(&channel->lock);
+	list_del_init(&s->wait_entry);
+	channel->nr_waiting--;
+}
+
+/* Peers that gave up before anybody opened, and left nothing to read. */
+static void drop_dead_waiting(struct rchar_channel *channel)
+{
+	struct rchar_session *s, *tmp;
+
+	lockdep_assert_held(&channel->lock);
+	list_for_each_entry_safe(s, tmp, &channel->waiting, wait_entry) {
+		if (READ_ONCE(s->state) != RCHAR_SESSION_DEAD ||
+		    !list_empty(&s->rx_queue))
+			continue;
+		unlist_waiting(channel, s);
+		rchar_session_put(s);
+	}
+}
+
+static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_flags)
+{
+	struct rchar_session *s;
+
+	spin_lock_bh(&channel->lock);
+	if (channel->dead) {
+		spin_unlock_bh(&channel->lock);
+		return ERR_PTR(-ENODEV);
+	}
+	drop_dead_waiting(channel);
+	s = first_waiting(channel);
+	if (s) {
+		unlist_waiting(channel, s);	/* its reference is the file's now */
+		spin_lock(&s->lock);
+		s->open_flags = open_flags;
+		if (s->state == RCHAR_SESSION_WAITING) {
+			rchar_session_move(s, RCHAR_SESSION_OPEN);
+			rchar_session_shut(s, open_flags_shut(open_flags));
+		}
+		spin_unlock(&s->lock);
+	} else {
+		s = rchar_session_create(channel, RCHAR_SESSION_ACCEPTING, GFP_ATOMIC);
+		if (s) {
+			s->open_flags = open_flags;
+			list_add_tail(&s->wait_entry, &channel->acceptors);
+		}
+	}
+	spin_unlock_bh(&channel->lock);
+	return s ?: ERR_PTR(-ENOMEM);
+}
+
+/**
+ * rchar_session_open() - open() of the device
+ * @channel: the channel
+ * @open_flags: RCHAR_OPEN_NOSEND for O_RDONLY, RCHAR_OPEN_NORECV for O_WRONLY
+ *
+ * Return: the session, perhaps still on its way (rchar_session_opening()), with a
+ * reference for the file; or -ENODEV when the channel is deleted, -ENOMEM.
+ */
+struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags)
+{
+	return channel->config.role == RCHAR_ROLE_CONNECT ?
+	       open_connect(channel, open_flags) : open_listen(channel, open_flags);
+}
+
+/* ---- OPEN from the peer ---- */
+
+static int refuse(struct rchar_link *link, u32 id, enum rchar_reason reason)
+{
+	struct rchar_txbuf *txb;
+
+	txb = rchar_txbuf_alloc(RCHAR_OP_REFUSED, sizeof(struct rchar_wire_status),
+				GFP_ATOMIC | __GFP_NOWARN);
+	if (!txb)
+		return -ENOMEM;
+	rchar_session_fill_status(txb, reason);
+	txb->hdr.session = id;
+	rchar_flow_queue(rchar_link_flow(link, id), txb);
+	return 0;
+}
+
+/* The peer opened: give it to who waits, or put it into the backlog. */
+static enum rchar_reason take_peer(struct rchar_channel *channel,
+				   struct rchar_link *link, const struct rchar_hdr *hdr,
+				   u8 peer_flags, struct rchar_session **out)
+{
+	struct rchar_session *s;
+
+	lockdep_assert_held(&channel->lock);
+	if (channel->dead)
+		return RCHAR_REASON_NO_CHANNEL;
+	s = list_first_entry_or_null(&channel->acceptors, struct rchar_session,
+				     wait_entry);
+	if (!s) {
+		drop_dead_waiting(channel);
+		if (channel->nr_waiting >= READ_ONCE(channel->config.backlog))
+			return RCHAR_REASON_BACKLOG;
+		s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
+		if (!s)
+			return RCHAR_REASON_NO_MEMORY;
+	} else {
+		rchar_session_get(s);
+	}
+	spin_lock(&s->lock);
+	if (xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN)) {
+		spin_unlock(&s->lock);
+		rchar_session_put(s);
+		return RCHAR_REASON_NO_MEMORY;
+	}
+	/* The reference made or taken above is the table's. */
+	rchar_session_bind(s, link, hdr->session);
+	rchar_session_set_opened(s, hdr->window);
+	s->tx_edge = hdr->window;
+	if (peer_flags & RCHAR_OPEN_NOSEND)
+		s->shut |= RCHAR_SESSION_FIN_RECEIVED;
+	if (peer_flags & RCHAR_OPEN_NORECV)
+		s->shut |= RCHAR_SESSION_STOP_RECEIVED;
+	s->wanted |= BIT(RCHAR_OP_OPENED);
+	if (s->state == RCHAR_SESSION_ACCEPTING) {
+		list_del_init(&s->wait_entry);
+		rchar_session_move(s, RCHAR_SESSION_OPEN);
+		rchar_session_shut(s, open_flags_shut(s->open_flags));
+	} else {
+		rchar_session_get(s);	/* the backlog's */
+		list_add_tail(&s->wait_entry, &channel->waiting);
+		channel->nr_waiting++;
+		rchar_session_send_wanted(s);
+	}
+	spin_unlock(&s->lock);
+	*out = s;
+	return RCHAR_REASON_NONE;
+}
+
+/**
+ * rchar_session_receive_open() - the peer opens a session
+ * @link: the link
+ * @hdr: the frame
+ * @rxb: its payload
+ * @err: set when it breaks the protocol
+ *
+ * Return: 0, or -ENOMEM to get it again.
+ */
+int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *hdr,
+			       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	struct rchar_channel *channel;
+	struct rchar_wire_open open;
+	struct rchar_session *s;
+	enum rchar_reason reason;
+
+	rchar_rxbuf_copy(rxb, &open, sizeof(open));
+	/* A peer that opens and does not listen to the answers. */
+	if (READ_ONCE(rchar_link_flow(link, hdr->session)->nr_queued) > REPLIES_MAX)
+		return -ENOMEM;
+	*err = link->initiator ? RCHAR_FRAME_BAD_STATE : rchar_open_check(&open);
+	if (!*err && xa_load(&link->sessions, hdr->session))
+		*err = RCHAR_FRAME_BAD_SESSION;
+	if (!*err && hdr->window > RCHAR_WIRE_WINDOW_MAX)
+		*err = RCHAR_FRAME_BAD_PAYLOAD;
+	if (*err)
+		return 0;
+	channel = rchar_channel_find_listening(link->net, &link->local,
+					       (const char *)open.name);
+	if (!channel)
+		return refuse(link, hdr->session, RCHAR_REASON_NO_CHANNEL);
+	reason = RCHAR_REASON_WRONG_TYPE;
+	if (channel->config.type == open.type) {
+		spin_lock_bh(&channel->lock);
+		reason = take_peer(channel, link, hdr, open.flags, &s);
+		spin_unlock_bh(&channel->lock);
+	}
+	rchar_channel_put(channel);
+	if (reason == RCHAR_REASON_NO_MEMORY)
+		return -ENOMEM;
+	return reason ? refuse(link, hdr->session, reason) : 0;
+}

@@ -1,0 +1,703 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sessions: life, state, sending, the two halves, the end. How they begin is in open.c,
+ * what the peer sends in receive.c, what a type does with the bytes in its own file.
+ */
+#include "session_priv.h"
+#include <linux/fs.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include "channel.h"
+#include "ledger.h"
+#include "netlink.h"
+#include "rxbuf.h"
+#include "seq.h"
+#include "trace.h"
+#include "txbuf.h"
+
+/* Memory was short for a control frame: try again. */
+#define NOMEM_RETRY_MS		10
+
+static struct workqueue_struct *session_wq;
+
+/* ---- lifetime ---- */
+
+static void free_work(struct work_struct *work)
+{
+	struct rchar_session *s = container_of(work, struct rchar_session, free_work);
+	struct rchar_channel *channel = s->channel;
+	struct rchar_seg *seg, *tmp;
+
+	spin_lock_bh(&channel->lock);
+	list_del(&s->channel_entry);
+	channel->nr_sessions--;
+	spin_unlock_bh(&channel->lock);
+	list_for_each_entry_safe(seg, tmp, &s->rx_queue, entry)
+		rchar_seg_free(seg);
+	rchar_channel_put(channel);
+	if (s->link)
+		rchar_link_unuse(s->link);
+	kfree_rcu(s, rcu);
+	rchar_ledger_del(RCHAR_OBJ_SESSION);
+}
+
+static void release(struct kref *ref)
+{
+	struct rchar_session *s = container_of(ref, struct rchar_session, ref);
+
+	queue_work(session_wq, &s->free_work);
+}
+
+/**
+ * rchar_session_put() - drop a reference
+ * @session: the session
+ *
+ * Context: any but hard interrupt; what must sleep is done later.
+ */
+void rchar_session_put(struct rchar_session *session)
+{
+	kref_put(&session->ref, release);
+}
+
+static void timer_work(struct work_struct *work);
+
+/**
+ * rchar_session_create() - a session, not yet bound to a link
+ * @channel: its channel; its lock is held, so that it cannot die in between
+ * @state: the first one
+ * @gfp: how to allocate
+ *
+ * Return: the session, with one reference, or NULL.
+ */
+struct rchar_session *rchar_session_create(struct rchar_channel *channel,
+					   enum rchar_session_state state, gfp_t gfp)
+{
+	struct rchar_session *s = kzalloc(sizeof(*s), gfp);
+
+	lockdep_assert_held(&channel->lock);
+	if (!s)
+		return NULL;
+	rchar_ledger_add(RCHAR_OBJ_SESSION);
+	kref_init(&s->ref);
+	INIT_WORK(&s->free_work, free_work);
+	spin_lock_init(&s->lock);
+	mutex_init(&s->read_mutex);
+	mutex_init(&s->write_mutex);
+	init_waitqueue_head(&s->read_wait);
+	init_waitqueue_head(&s->write_wait);
+	init_waitqueue_head(&s->ack_wait);
+	INIT_DELAYED_WORK(&s->timer, timer_work);
+	INIT_LIST_HEAD(&s->rx_queue);
+	INIT_LIST_HEAD(&s->wait_entry);
+	s->state = state;
+	s->created = jiffies;
+	s->window = READ_ONCE(channel->config.window);
+	s->rx_edge = s->window;
+	rchar_channel_get(channel);
+	s->channel = channel;
+	list_add_tail(&s->channel_entry, &channel->sessions);
+	channel->nr_sessions++;
+	return s;
+}
+
+/**
+ * rchar_session_bind() - the session gets its link, of which it becomes a user
+ * @s: the session
+ * @link: the link
+ * @id: its id there
+ */
+void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id)
+{
+	rchar_link_use(link);
+	s->link = link;
+	s->id = id;
+	s->flow = rchar_link_flow(link, id);
+}
+
+/**
+ * rchar_session_set_opened() - both sides know of it
+ * @s: the session
+ * @peer_window: the first window the peer gave
+ */
+void rchar_session_set_opened(struct rchar_session *s, u32 peer_window)
+{
+	s->opened = true;
+	s->opened_at = jiffies;
+	WRITE_ONCE(s->peer_window, peer_window);
+}
+
+/**
+ * rchar_session_wake() - everybody who waits for anything looks again
+ * @s: the session
+ */
+void rchar_session_wake(struct rchar_session *s)
+{
+	wake_up_interruptible_poll(&s->read_wait, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP |
+				   EPOLLHUP | EPOLLERR);
+	wake_up_interruptible_poll(&s->write_wait, EPOLLOUT | EPOLLWRNORM | EPOLLHUP |
+				   EPOLLERR);
+	wake_up_interruptible(&s->ack_wait);
+	kill_fasync(&s->async, SIGIO, POLL_IN);
+}
+
+/**
+ * rchar_session_move() - the one place where a session changes state
+ * @s: the session; its lock is held
+ * @to: the new state
+ *
+ * Return: false when it is dead already.
+ */
+bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to)
+{
+	enum rchar_session_state from = s->state;
+
+	lockdep_assert_held(&s->lock);
+	if (!rchar_session_move_legal(from, to)) {
+		WARN_ONCE(from != RCHAR_SESSION_DEAD, "session: illegal move %s to %s\n",
+			  rchar_session_state_name(from), rchar_session_state_name(to));
+		return false;
+	}
+	WRITE_ONCE(s->state, to);
+	trace_rchar_session_state(s, from, to);
+	if (to == RCHAR_SESSION_OPEN)
+		rchar_stats_inc(&s->channel->stats.sessions);
+	rchar_session_wake(s);
+	rchar_netlink_session_event(s);
+	return true;
+}
+
+/* ---- timer ---- */
+
+static void arm(struct rchar_session *s, unsigned long at)
+{
+	unsigned long delay = time_after(at, jiffies) ? at - jiffies : 0;
+
+	rchar_session_get(s);
+	if (mod_delayed_work(session_wq, &s->timer, delay))
+		rchar_session_put(s);	/* it was armed: one reference is enough */
+}
+
+static unsigned long earlier(unsigned long a, unsigned long b)
+{
+	return time_before(a, b) ? a : b;
+}
+
+/**
+ * rchar_session_rearm() - set the timer for what comes first
+ * @s: the session; its lock is held
+ */
+void rchar_session_rearm(struct rchar_session *s)
+{
+	unsigned long never = jiffies + MAX_JIFFY_OFFSET, at = never;
+
+	lockdep_assert_held(&s->lock);
+	if (s->state == RCHAR_SESSION_OPENING ||
+	    (s->state == RCHAR_SESSION_CLOSING && s->tx_frames))
+		at = s->deadline;
+	if (s->state == RCHAR_SESSION_OPENING && s->retry_at)
+		at = earlier(at, s->retry_at);
+	if (s->wanted)
+		at = earlier(at, jiffies + msecs_to_jiffies(NOMEM_RETRY_MS));
+	if (at != never)
+		arm(s, at);
+}
+
+/* ---- sending ---- */
+
+static void advertise_window(struct rchar_session *s)
+{
+	s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
+}
+
+static void queue_frame(struct rchar_session *s, struct rchar_txbuf *txb)
+{
+	lockdep_assert_held(&s->lock);
+	advertise_window(s);
+	rchar_session_get(s);
+	txb->session = s;
+	txb->hdr.session = s->id;
+	txb->hdr.window = s->rx_edge;
+	txb->end = s->tx_next;
+	s->tx_frames++;
+	rchar_flow_queue(s->flow, txb);
+}
+
+static void fill_open(struct rchar_session *s, struct rchar_txbuf *txb)
+{
+	struct rchar_wire_open *open = (void *)txb->data;
+
+	open->type = s->channel->config.type;
+	open->flags = s->open_flags;
+	strscpy(open->name, s->channel->config.remote, sizeof(open->name));
+	txb->hdr.len = sizeof(*open);
+}
+
+/**
+ * rchar_session_fill_status() - the payload of REFUSED and RESET
+ * @txb: the frame
+ * @reason: enum rchar_reason
+ */
+void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason)
+{
+	struct rchar_wire_status *status = (void *)txb->data;
+
+	status->reason = cpu_to_le32(reason);
+	status->error = cpu_to_le32(-rchar_reason_errno(reason));
+	txb->hdr.len = sizeof(*status);
+}
+
+/**
+ * rchar_session_send_wanted() - send the control frames that are wanted, in order
+ * @s: the session; its lock is held
+ *
+ * Those that find no memory are sent by the timer.
+ */
+void rchar_session_send_wanted(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	while (s->wanted) {
+		u8 op = __ffs(s->wanted);
+		struct rchar_txbuf *txb;
+
+		txb = rchar_txbuf_alloc(op, sizeof(struct rchar_wire_open),
+					GFP_ATOMIC | __GFP_NOWARN);
+		if (!txb)
+			break;
+		s->wanted &= ~BIT(op);
+		if (op == RCHAR_OP_OPEN) {
+			fill_open(s, txb);
+			s->open_sent = true;
+		} else if (op == RCHAR_OP_RESET) {
+			rchar_session_fill_status(txb, s->reason);
+		}
+		if (op == RCHAR_OP_FIN || op == RCHAR_OP_RESET)
+			txb->hdr.flags = RCHAR_FRAME_ACK;
+		queue_frame(s, txb);
+	}
+	rchar_session_rearm(s);
+}
+
+/**
+ * rchar_session_write_room() - bytes that may be written now
+ * @session: the session
+ *
+ * What the peer's window allows, and no more than our own unacknowledged.
+ */
+u32 rchar_session_write_room(struct rchar_session *session)
+{
+	u32 next = READ_ONCE(session->tx_next);
+	s32 peer = READ_ONCE(session->tx_edge) - next;
+	s32 own = session->window - (next - READ_ONCE(session->tx_acked));
+
+	return max_t(s32, min(peer, own), 0);
+}
+
+/**
+ * rchar_session_writable() - is there enough room to wake a writer for?
+ * @session: the session
+ *
+ * A quarter of the smaller window, not every frame's worth; never nothing.
+ */
+bool rchar_session_writable(struct rchar_session *session)
+{
+	u32 enough = min(session->window, READ_ONCE(session->peer_window)) / 4;
+
+	return rchar_session_write_room(session) >= max(enough, 1u);
+}
+
+static int write_error(struct rchar_session *s)
+{
+	if (s->state == RCHAR_SESSION_DEAD)
+		return s->error;
+	if (s->shut & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
+		return -EPIPE;
+	if (s->state != RCHAR_SESSION_OPEN)
+		return -EAGAIN;
+	return 0;
+}
+
+/**
+ * rchar_session_write_error() - may a program write?
+ * @session: the session
+ *
+ * Return: 0; -EAGAIN before it is open; -EPIPE when a half is shut; or why it ended.
+ */
+int rchar_session_write_error(struct rchar_session *session)
+{
+	int ret;
+
+	spin_lock_bh(&session->lock);
+	ret = write_error(session);
+	spin_unlock_bh(&session->lock);
+	return ret;
+}
+
+/**
+ * rchar_session_send() - queue a frame with data
+ * @session: the session; the caller holds its write mutex
+ * @txb: the frame, within the room; taken over
+ *
+ * Return: 0, or as rchar_session_write_error() with the frame freed.
+ */
+int rchar_session_send(struct rchar_session *session, struct rchar_txbuf *txb)
+{
+	int ret;
+
+	spin_lock_bh(&session->lock);
+	ret = write_error(session);
+	/* Data must not overtake an OPENED that found no memory yet. */
+	if (!ret && session->wanted)
+		rchar_session_send_wanted(session);
+	if (!ret && session->wanted)
+		ret = -ENOMEM;
+	if (!ret) {
+		session->tx_next += txb->hdr.len;
+		queue_frame(session, txb);
+	}
+	spin_unlock_bh(&session->lock);
+	if (ret)
+		rchar_txbuf_put(txb);
+	return ret;
+}
+
+/**
+ * rchar_session_append() - add bytes to a frame that still waits to be sent
+ * @session: the session; the caller holds its write mutex
+ * @data: the bytes
+ * @len: how many, within the room
+ *
+ * Return: false when there is none: the caller makes a new frame.
+ */
+bool rchar_session_append(struct rchar_session *session, const void *data, u32 len)
+{
+	bool ok;
+
+	spin_lock_bh(&session->lock);
+	ok = !write_error(session) &&
+	     rchar_flow_append(session->flow, session, data, len,
+			       session->tx_next + len);
+	if (ok)
+		session->tx_next += len;
+	spin_unlock_bh(&session->lock);
+	return ok;
+}
+
+/* ---- ending ---- */
+
+static void drop_received(struct rchar_session *s)
+{
+	struct rchar_seg *seg, *tmp;
+
+	lockdep_assert_held(&s->lock);
+	list_for_each_entry_safe(seg, tmp, &s->rx_queue, entry) {
+		list_del(&seg->entry);
+		rchar_seg_free(seg);
+	}
+	s->rx_memory = 0;
+	s->rx_read = s->rx_next;
+}
+
+/**
+ * rchar_session_die() - the end; the peer is not told
+ * @s: the session; its lock is held, and the caller has a reference of its own
+ * @reason: why
+ * @error: what programs are told: negative errno
+ */
+void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error)
+{
+	lockdep_assert_held(&s->lock);
+	s->reason = reason;
+	s->error = error;
+	s->wanted = 0;
+	rchar_session_move(s, RCHAR_SESSION_DEAD);
+	if (cancel_delayed_work(&s->timer))
+		rchar_session_put(s);	/* never the last */
+	if (s->link && xa_erase_bh(&s->link->sessions, s->id))
+		rchar_session_put(s);	/* never the last */
+}
+
+/* Does the peer have, or will it get, a session that it should be told about? */
+static bool peer_knows(const struct rchar_session *s)
+{
+	switch (s->state) {
+	case RCHAR_SESSION_OPENING:
+		return s->open_sent;
+	case RCHAR_SESSION_WAITING:
+	case RCHAR_SESSION_OPEN:
+	case RCHAR_SESSION_CLOSING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void note_open_failure(struct rchar_session *s, enum rchar_reason reason)
+{
+	struct rchar_channel *channel = s->channel;
+
+	rchar_stats_inc(&channel->stats.open_errors);
+	WRITE_ONCE(channel->reason, reason);
+	WRITE_ONCE(channel->reason_at, jiffies);
+}
+
+/**
+ * rchar_session_fail_locked() - rchar_session_fail() for who holds the lock
+ * @s: the session
+ * @reason: why
+ */
+void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason)
+{
+	bool tell = peer_knows(s);
+
+	lockdep_assert_held(&s->lock);
+	if (s->state == RCHAR_SESSION_DEAD)
+		return;
+	if (s->state == RCHAR_SESSION_OPENING && reason != RCHAR_REASON_CLOSED)
+		note_open_failure(s, reason);
+	rchar_session_die(s, reason, rchar_reason_errno(reason));
+	if (tell) {
+		s->wanted = BIT(RCHAR_OP_RESET);
+		rchar_session_send_wanted(s);
+	}
+}
+
+/**
+ * rchar_session_fail() - end a session from this side
+ * @session: the session; the caller holds a reference
+ * @reason: why; the peer is told
+ */
+void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason)
+{
+	spin_lock_bh(&session->lock);
+	rchar_session_fail_locked(session, reason);
+	spin_unlock_bh(&session->lock);
+}
+
+/**
+ * rchar_session_maybe_finish() - closed here: over when all is acknowledged
+ * @s: the session; its lock is held
+ *
+ * The peer has FIN and STOP then; what it still sends is for nobody.
+ */
+void rchar_session_maybe_finish(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state == RCHAR_SESSION_CLOSING && !s->tx_frames && !s->wanted)
+		rchar_session_die(s, RCHAR_REASON_NONE, 0);
+}
+
+static void timer_work(struct work_struct *work)
+{
+	struct rchar_session *s = container_of(to_delayed_work(work),
+					       struct rchar_session, timer);
+	bool late;
+
+	spin_lock_bh(&s->lock);
+	late = time_after_eq(jiffies, s->deadline);
+	if (s->state == RCHAR_SESSION_OPENING && late) {
+		rchar_session_fail_locked(s, RCHAR_REASON_TIMEOUT);
+	} else if (s->state == RCHAR_SESSION_OPENING && s->retry_at &&
+		   time_after_eq(jiffies, s->retry_at)) {
+		s->retry_at = 0;
+		if (READ_ONCE(s->link->state) == RCHAR_LINK_UP)
+			s->wanted |= BIT(RCHAR_OP_OPEN);
+	} else if (s->state == RCHAR_SESSION_CLOSING && s->tx_frames && late) {
+		rchar_session_fail_locked(s, RCHAR_REASON_LINGER);
+	}
+	rchar_session_send_wanted(s);
+	rchar_session_maybe_finish(s);
+	spin_unlock_bh(&s->lock);
+	rchar_session_put(s);
+}
+
+/**
+ * rchar_session_shut() - half-close
+ * @s: the session; its lock is held
+ * @halves: RCHAR_SHUT_*
+ */
+void rchar_session_shut(struct rchar_session *s, u8 halves)
+{
+	lockdep_assert_held(&s->lock);
+	if (halves & RCHAR_SHUT_WR && !(s->shut & RCHAR_SESSION_FIN_SENT)) {
+		s->shut |= RCHAR_SESSION_FIN_SENT;
+		s->wanted |= BIT(RCHAR_OP_FIN);
+	}
+	if (halves & RCHAR_SHUT_RD && !(s->shut & RCHAR_SESSION_STOP_SENT)) {
+		s->shut |= RCHAR_SESSION_STOP_SENT;
+		if (!(s->shut & RCHAR_SESSION_FIN_RECEIVED))
+			s->wanted |= BIT(RCHAR_OP_STOP);
+	}
+	rchar_session_send_wanted(s);
+	rchar_session_wake(s);
+}
+
+/**
+ * rchar_session_shutdown() - half-close
+ * @session: the session
+ * @halves: RCHAR_SHUT_RD, RCHAR_SHUT_WR or both
+ */
+void rchar_session_shutdown(struct rchar_session *session, u8 halves)
+{
+	spin_lock_bh(&session->lock);
+	if (session->state == RCHAR_SESSION_OPEN)
+		rchar_session_shut(session, halves);
+	spin_unlock_bh(&session->lock);
+	if (halves & RCHAR_SHUT_RD) {
+		/* A reader copies without the lock. */
+		mutex_lock(&session->read_mutex);
+		spin_lock_bh(&session->lock);
+		drop_received(session);
+		spin_unlock_bh(&session->lock);
+		mutex_unlock(&session->read_mutex);
+	}
+}
+
+/**
+ * rchar_session_close() - the last close() of the file
+ * @session: the session; the file's reference is dropped
+ *
+ * What is queued still goes out; linger bounds that.
+ */
+void rchar_session_close(struct rchar_session *session)
+{
+	struct rchar_channel *channel = session->channel;
+
+	spin_lock_bh(&channel->lock);
+	list_del_init(&session->wait_entry);
+	spin_unlock_bh(&channel->lock);
+	spin_lock_bh(&session->lock);
+	drop_received(session);
+	if (session->state == RCHAR_SESSION_OPEN) {
+		session->deadline = jiffies +
+			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
+		rchar_session_move(session, RCHAR_SESSION_CLOSING);
+		rchar_session_shut(session, RCHAR_SHUT_RD | RCHAR_SHUT_WR);
+		rchar_session_maybe_finish(session);
+	} else {
+		rchar_session_fail_locked(session, RCHAR_REASON_CLOSED);
+	}
+	spin_unlock_bh(&session->lock);
+	rchar_session_put(session);
+}
+
+/**
+ * rchar_session_consume() - a reader has taken bytes: open the window
+ * @session: the session; the caller holds its read mutex
+ * @bytes: how many
+ */
+void rchar_session_consume(struct rchar_session *session, u32 bytes)
+{
+	u32 edge;
+
+	spin_lock_bh(&session->lock);
+	session->rx_read += bytes;
+	edge = session->rx_read + session->window;
+	if (edge - session->rx_edge >= session->window / 4 &&
+	    session->state == RCHAR_SESSION_OPEN &&
+	    !(session->shut & RCHAR_SESSION_FIN_RECEIVED)) {
+		session->wanted |= BIT(RCHAR_OP_WINDOW);
+		rchar_session_send_wanted(session);
+	}
+	spin_unlock_bh(&session->lock);
+}
+
+/**
+ * rchar_session_opening() - does open() still have to wait?
+ * @session: the session
+ */
+bool rchar_session_opening(struct rchar_session *session)
+{
+	enum rchar_session_state state = READ_ONCE(session->state);
+
+	return state == RCHAR_SESSION_ACCEPTING || state == RCHAR_SESSION_OPENING;
+}
+
+/**
+ * rchar_session_poll() - what a program can do without waiting
+ * @session: the session
+ */
+__poll_t rchar_session_poll(struct rchar_session *session)
+{
+	__poll_t mask = 0;
+	u8 halves;
+
+	spin_lock_bh(&session->lock);
+	halves = session->shut;
+	if (rchar_session_opening(session))
+		halves = 0;
+	if (!list_empty(&session->rx_queue))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (halves & (RCHAR_SESSION_FIN_RECEIVED | RCHAR_SESSION_STOP_SENT))
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
+	if (session->state == RCHAR_SESSION_DEAD)
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM | EPOLLERR |
+			EPOLLHUP;
+	else if (halves & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
+		mask |= EPOLLOUT | EPOLLWRNORM;	/* write would not wait: EPIPE */
+	else if (session->state == RCHAR_SESSION_OPEN && rchar_session_writable(session))
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (halves & RCHAR_SESSION_FIN_RECEIVED && halves & RCHAR_SESSION_FIN_SENT)
+		mask |= EPOLLHUP;
+	spin_unlock_bh(&session->lock);
+	return mask;
+}
+
+/* ---- the table ---- */
+
+/**
+ * rchar_session_find() - by id
+ * @link: the link
+ * @id: the id
+ *
+ * Return: the session, with a reference, or NULL.
+ */
+struct rchar_session *rchar_session_find(struct rchar_link *link, u32 id)
+{
+	struct rchar_session *s;
+
+	rcu_read_lock();
+	s = xa_load(&link->sessions, id);
+	if (s && !kref_get_unless_zero(&s->ref))
+		s = NULL;
+	rcu_read_unlock();
+	return s;
+}
+
+/**
+ * rchar_session_next() - walk the sessions of a link
+ * @link: the link
+ * @id: the last one seen, 0 to begin; advanced
+ *
+ * Return: the next session, with a reference, or NULL.
+ */
+struct rchar_session *rchar_session_next(struct rchar_link *link, u32 *id)
+{
+	unsigned long index = *id;
+	struct rchar_session *s;
+
+	rcu_read_lock();
+	do {
+		s = xa_find_after(&link->sessions, &index, U32_MAX, XA_PRESENT);
+	} while (s && !kref_get_unless_zero(&s->ref));
+	rcu_read_unlock();
+	*id = index;
+	return s;
+}
+
+/**
+ * rchar_session_init() - at module load
+ */
+int rchar_session_init(void)
+{
+	session_wq = alloc_workqueue("rchar_session", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return session_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rchar_session_exit() - at module unload, after the links
+ */
+void rchar_session_exit(void)
+{
+	rchar_ledger_wait(RCHAR_OBJ_SESSION);
+	destroy_workqueue(session_wq);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* One conversation, made by one open(). */
+#ifndef RCHAR_SESSION_H
+#define RCHAR_SESSION_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include "flow.h"
+#include "link.h"
+#include "state.h"
+
+struct rchar_channel;
+struct rchar_seg;
+struct rchar_txbuf;
+
+/* Halves that are shut; they only ever grow. */
+#define RCHAR_SESSION_FIN_SENT		0x01	/* we write no more */
+#define RCHAR_SESSION_STOP_SENT		0x02	/* we read no more */
+#define RCHAR_SESSION_FIN_RECEIVED	0x04	/* the peer writes no more */
+#define RCHAR_SESSION_STOP_RECEIVED	0x08	/* the peer reads no more */
+
+/**
+ * struct rchar_session - one conversation
+ * @ref: one each for the link's table, the file, an armed @timer and every frame
+ * @rcu: lookups by id run under RCU
+ * @free_work: the end, in process context
+ * @channel: holds a reference
+ * @link: NULL while ACCEPTING; the session is one of its users
+ * @flow: carries all its frames
+ * @id: on the link
+ * @initiator: opened on this side
+ * @channel_entry: of rchar_channel.sessions
+ * @wait_entry: of rchar_channel.acceptors or .waiting
+ * @lock: protects all below but the mutexes; taken before the flow's lock
+ * @state: see rchar_session_move_legal()
+ * @reason: why it is DEAD
+ * @error: what a program is told then: negative errno
+ * @shut: set of RCHAR_SESSION_*
+ * @wanted: set of BIT(op): control frames to be sent, in the order of enum rchar_op
+ * @open_sent: initiator: OPEN is queued, the peer may know of us
+ * @open_flags: RCHAR_OPEN_*: how the file was opened
+ * @created: jiffies
+ * @opened: both sides know of it
+ * @opened_at: jiffies of that
+ * @deadline: jiffies: end of open-timeout or of linger
+ * @retry_at: jiffies: when to send OPEN again to a full backlog
+ * @tx_next: byte offset of the next byte written
+ * @peer_window: of the peer, when the session was made
+ * @tx_edge: offset up to which the peer lets us send
+ * @tx_acked: offset up to which the peer has it
+ * @tx_frames: frames queued and not acknowledged
+ * @rx_next: offset of the next byte to arrive
+ * @rx_read: offset up to which it is read
+ * @rx_edge: offset up to which we let the peer send
+ * @rx_queue: segments received and not read
+ * @rx_memory: bytes of pages in @rx_queue
+ * @window: of the channel, when the session was made
+ * @read_mutex: one reader at a time; taken before @lock
+ * @write_mutex: one writer at a time; taken before @lock
+ * @read_wait: readers, and open()
+ * @write_wait: writers
+ * @ack_wait: fsync
+ * @timer: deadlines, and control frames that found no memory
+ * @async: who wants SIGIO
+ */
+struct rchar_session {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct work_struct free_work;
+	struct rchar_channel *channel;
+	struct rchar_link *link;
+	struct rchar_flow *flow;
+	u32 id;
+	bool initiator;
+	struct list_head channel_entry;
+	struct list_head wait_entry;
+	spinlock_t lock;
+	enum rchar_session_state state;
+	enum rchar_reason reason;
+	int error;
+	u8 shut;
+	u32 wanted;
+	bool open_sent;
+	u8 open_flags;
+	unsigned long created;
+	bool opened;
+	unsigned long opened_at;
+	unsigned long deadline;
+	unsigned long retry_at;
+	u32 tx_next;
+	u32 peer_window;
+	u32 tx_edge;
+	u32 tx_acked;
+	u32 tx_frames;
+	u32 rx_next;
+	u32 rx_read;
+	u32 rx_edge;
+	struct list_head rx_queue;
+	u32 rx_memory;
+	u32 window;
+	struct mutex read_mutex;
+	struct mutex write_mutex;
+	wait_queue_head_t read_wait;
+	wait_queue_head_t write_wait;
+	wait_queue_head_t ack_wait;
+	struct delayed_work timer;
+	struct fasync_struct *async;
+};
+
+/* ---- for the character device ---- */
+struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags);
+void rchar_session_close(struct rchar_session *session);
+bool rchar_session_opening(struct rchar_session *session);
+__poll_t rchar_session_poll(struct rchar_session *session);
+void rchar_session_shutdown(struct rchar_session *session, u8 shut);
+
+/* ---- for the types ---- */
+int rchar_session_write_error(struct rchar_session *session);
+u32 rchar_session_write_room(struct rchar_session *session);
+bool rchar_session_writable(struct rchar_session *session);
+int rchar_session_send(struct rchar_session *session, struct rchar_txbuf *txb);
+bool rchar_session_append(struct rchar_session *session, const void *data, u32 len);
+void rchar_session_consume(struct rchar_session *session, u32 bytes);
+
+/* ---- for channels, links and netlink ---- */
+void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason);
+struct rchar_session *rchar_session_find(struct rchar_link *link, u32 id);
+struct rchar_session *rchar_session_next(struct rchar_link *link, u32 *id);
+void rchar_session_put(struct rchar_session *session);
+
+static inline void rchar_session_get(struct rchar_session *session)
+{
+	kref_get(&session->ref);
+}
+
+extern const struct rchar_link_ops rchar_session_link_ops;
+
+int rchar_session_init(void);
+void rchar_session_exit(void);
+
+#endif /* RCHAR_SESSION_H */

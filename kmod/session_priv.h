@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What session.c, open.c and receive.c share, and nobody else. */
+#ifndef RCHAR_SESSION_PRIV_H
+#define RCHAR_SESSION_PRIV_H
+
+#include "session.h"
+
+struct rchar_rxbuf;
+
+struct rchar_session *rchar_session_create(struct rchar_channel *channel,
+					   enum rchar_session_state state, gfp_t gfp);
+void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id);
+void rchar_session_set_opened(struct rchar_session *s, u32 peer_window);
+void rchar_session_wake(struct rchar_session *s);
+bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to);
+void rchar_session_rearm(struct rchar_session *s);
+void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason);
+void rchar_session_send_wanted(struct rchar_session *s);
+void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error);
+void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason);
+void rchar_session_maybe_finish(struct rchar_session *s);
+void rchar_session_shut(struct rchar_session *s, u8 halves);
+int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *hdr,
+			       struct rchar_rxbuf *rxb, enum rchar_frame_error *err);
+
+#endif /* RCHAR_SESSION_PRIV_H */
