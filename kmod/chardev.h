@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of all session types have in common. */
+#ifndef RCHAR_CHARDEV_H
+#define RCHAR_CHARDEV_H
+
+#include <linux/fs.h>
+#include <linux/mutex.h>
+#include <linux/poll.h>
+#include <linux/seq_file.h>
+
+static inline bool rchar_chardev_nowait(const struct kiocb *iocb)
+{
+	return iocb->ki_flags & IOCB_NOWAIT || iocb->ki_filp->f_flags & O_NONBLOCK;
+}
+
+int rchar_chardev_lock(struct mutex *mutex, bool nowait);
+int rchar_chardev_open(struct inode *inode, struct file *file);
+int rchar_chardev_release(struct inode *inode, struct file *file);
+__poll_t rchar_chardev_poll(struct file *file, poll_table *wait);
+int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync);
+int rchar_chardev_fasync(int fd, struct file *file, int on);
+long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+void rchar_chardev_fdinfo(struct seq_file *seq, struct file *file);
+
+#endif /* RCHAR_CHARDEV_H */

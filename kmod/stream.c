@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "stream.h"
+#include <linux/module.h>
+#include <linux/uio.h>
+#include "channel.h"
+#include "chardev.h"
+#include "compat/compat.h"
+#include "rxbuf.h"
+#include "session.h"
+#include "txbuf.h"
+
+/* ---- read ---- */
+
+static struct rchar_seg *first_seg(struct rchar_session *s, u32 *len)
+{
+	struct rchar_seg *seg;
+
+	spin_lock_bh(&s->lock);
+	seg = list_first_entry_or_null(&s->rx_queue, struct rchar_seg, entry);
+	if (seg)
+		*len = seg->end - seg->start;
+	spin_unlock_bh(&s->lock);
+	return seg;
+}
+
+/* Bytes may have been appended meanwhile: only an empty segment goes. */
+static void advance_seg(struct rchar_session *s, struct rchar_seg *seg, u32 bytes)
+{
+	bool done;
+
+	spin_lock_bh(&s->lock);
+	seg->start += bytes;
+	done = seg->start == seg->end;
+	if (done) {
+		list_del(&seg->entry);
+		s->rx_memory -= seg->nr_pages * PAGE_SIZE;
+	}
+	spin_unlock_bh(&s->lock);
+	if (done)
+		rchar_seg_free(seg);
+}
+
+/* Returns bytes moved; -EFAULT only when none were and user memory faults. */
+static ssize_t drain(struct rchar_session *s, struct iov_iter *to)
+{
+	struct rchar_seg *seg;
+	ssize_t done = 0;
+	u32 len;
+
+	lockdep_assert_held(&s->read_mutex);
+	while (iov_iter_count(to) && (seg = first_seg(s, &len))) {
+		size_t want = min_t(size_t, len, iov_iter_count(to));
+		size_t got = rchar_seg_copy(seg, seg->start, want, to);
+
+		advance_seg(s, seg, got);
+		rchar_session_consume(s, got);
+		done += got;
+		if (got < want)
+			return done ?: -EFAULT;
+	}
+	return done;
+}
+
+/* 0: wait; 1: end of file; negative: the session is over. Only with nothing queued. */
+static int read_end(struct rchar_session *s)
+{
+	int ret = 0;
+
+	spin_lock_bh(&s->lock);
+	if (!list_empty(&s->rx_queue))
+		ret = 0;
+	else if (!rchar_session_opening(s) &&
+		 s->shut & (RCHAR_SESSION_FIN_RECEIVED | RCHAR_SESSION_STOP_SENT))
+		ret = 1;
+	else if (s->state == RCHAR_SESSION_DEAD)
+		ret = s->error;
+	spin_unlock_bh(&s->lock);
+	return ret;
+}
+
+static bool readable(struct rchar_session *s)
+{
+	return !list_empty_careful(&s->rx_queue) || read_end(s);
+}
+
+static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct rchar_session *s = iocb->ki_filp->private_data;
+	bool nowait = rchar_chardev_nowait(iocb);
+	ssize_t ret;
+
+	if (!iov_iter_count(to))
+		return 0;
+	ret = rchar_chardev_lock(&s->read_mutex, nowait);
+	if (ret)
+		return ret;
+	for (;;) {
+		ret = drain(s, to);
+		if (ret)
+			break;
+		ret = read_end(s);
+		if (ret) {
+			ret = min_t(ssize_t, ret, 0);
+			break;
+		}
+		if (readable(s))
+			continue;
+		if (nowait) {
+			ret = -EAGAIN;
+			break;
+		}
+		ret = wait_event_interruptible(s->read_wait, readable(s));
+		if (ret)
+			break;
+	}
+	mutex_unlock(&s->read_mutex);
+	return ret;
+}
+
+/* ---- write ---- */
+
+static u32 frame_max(struct rchar_session *s)
+{
+	return READ_ONCE(s->link->tx_max) ?: RCHAR_WIRE_FRAME_MIN;
+}
+
+/*
+ * One frame's worth. A frame that will have to wait is made with room for the next
+ * small writes, so that a queue of many of them stays small.
+ */
+static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 room,
+			   bool nowait)
+{
+	gfp_t gfp = nowait ? GFP_NOWAIT | __GFP_NOWARN : GFP_KERNEL;
+	u32 len = min3((size_t)room, iov_iter_count(from), (size_t)frame_max(s));
+	u32 capacity = rchar_flow_busy(s->flow) ? max_t(u32, len, RCHAR_WIRE_FRAME_MIN) : len;
+	struct rchar_txbuf *txb;
+	size_t got;
+	int ret;
+
+	txb = rchar_txbuf_alloc(RCHAR_OP_DATA, capacity, gfp);
+	if (!txb)
+		return nowait ? -EAGAIN : -ENOMEM;
+	got = rchar_txbuf_copy(txb, len, from);
+	if (!got) {
+		rchar_txbuf_put(txb);
+		return -EFAULT;
+	}
+	if (!txb->nr_pages && rchar_session_append(s, txb->data, got)) {
+		rchar_txbuf_put(txb);
+		return got;
+	}
+	ret = rchar_session_send(s, txb);
+	if (ret) {
+		iov_iter_revert(from, got);
+		return ret;
+	}
+	return got;
+}
+
+/* Wait for room, or for the open to finish. */
+static int wait_writable(struct rchar_session *s, bool nowait)
+{
+	int ret = rchar_session_write_error(s);
+
+	if (ret && !(ret == -EAGAIN && rchar_session_opening(s)))
+		return ret;
+	if (nowait)
+		return -EAGAIN;
+	return wait_event_interruptible(s->write_wait,
+					(!rchar_session_opening(s) &&
+					 rchar_session_write_error(s)) ||
+					rchar_session_writable(s));
+}
+
+static ssize_t write_some(struct rchar_session *s, struct iov_iter *from, bool nowait)
+{
+	int ret = rchar_session_write_error(s);
+	u32 room = rchar_session_write_room(s);
+
+	if (!ret && room)
+		return write_frame(s, from, room, nowait);
+	return wait_writable(s, nowait);
+}
+
+static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct rchar_session *s = iocb->ki_filp->private_data;
+	bool nowait = rchar_chardev_nowait(iocb);
+	size_t len = iov_iter_count(from);
+	ssize_t done = 0, ret;
+
+	if (!len)
+		return 0;
+	ret = rchar_chardev_lock(&s->write_mutex, nowait);
+	if (ret)
+		return ret;
+	while (done < len) {
+		ret = write_some(s, from, nowait);
+		if (ret < 0)
+			break;
+		done += ret;
+	}
+	mutex_unlock(&s->write_mutex);
+	rchar_stats_add(&s->channel->stats.tx_bytes, done);
+	return done ?: ret;
+}
+
+const struct file_operations rchar_stream_fops = {
+	.owner = THIS_MODULE,
+	.open = rchar_chardev_open,
+	.release = rchar_chardev_release,
+	.read_iter = read_iter,
+	.write_iter = write_iter,
+	.splice_read = rchar_compat_splice_read,
+	.splice_write = iter_file_splice_write,
+	.poll = rchar_chardev_poll,
+	.fsync = rchar_chardev_fsync,
+	.fasync = rchar_chardev_fasync,
+	.unlocked_ioctl = rchar_chardev_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = rchar_chardev_fdinfo,
+};
