@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Load and unload. */
+#include <linux/module.h>
+#include <net/genetlink.h>
+#include "channel.h"
+#include "ibdev.h"
+#include "lane.h"
+#include "ledger.h"
+#include "link.h"
+#include "listener.h"
+#include "netlink.h"
+#include "session.h"
+#include "wire.h"
+
+static void check_wire(void)
+{
+	BUILD_BUG_ON(sizeof(struct rchar_wire_conn) != 56);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_reject) != 16);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_hdr) != 24);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_hello) != 48);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_open) != 40);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_status) != 8);
+	BUILD_BUG_ON(RCHAR_OP_MAX > 32);	/* sets of ops are u32 */
+	BUILD_BUG_ON(RCHAR_NAME_MAX + 1 != RCHAR_WIRE_NAME_LEN);
+}
+
+static int __init rchar_init(void)
+{
+	int ret;
+
+	check_wire();
+	ret = rchar_channel_init();
+	if (ret)
+		return ret;
+	ret = rchar_session_init();
+	if (ret)
+		goto err_channel;
+	ret = rchar_link_init(&rchar_session_link_ops);
+	if (ret)
+		goto err_session;
+	ret = rchar_lane_init();
+	if (ret)
+		goto err_link;
+	ret = rchar_listener_init(rchar_channel_listener_changed);
+	if (ret)
+		goto err_lane;
+	ret = rchar_ibdev_init();
+	if (ret)
+		goto err_listener;
+	ret = rchar_netlink_init();
+	if (ret)
+		goto err_ibdev;
+	return 0;
+
+err_ibdev:
+	rchar_ibdev_exit();
+err_listener:
+	rchar_listener_exit();
+err_lane:
+	rchar_lane_exit();
+err_link:
+	rchar_link_exit();
+err_session:
+	rchar_session_exit();
+err_channel:
+	rchar_channel_exit();
+	return ret;
+}
+
+/* No file is open: what still lives is channels, links, and sessions that linger. */
+static void __exit rchar_exit(void)
+{
+	rchar_netlink_exit();
+	rchar_channel_del_all();
+	rchar_link_shutdown();
+	rchar_ibdev_exit();
+	rchar_listener_exit();
+	rchar_lane_exit();
+	rchar_session_exit();
+	rchar_link_exit();
+	rchar_channel_exit();
+	rcu_barrier();
+	rchar_ledger_check();
+}
+
+module_init(rchar_init);
+module_exit(rchar_exit);
+
+MODULE_DESCRIPTION("RDMA as a file: named character devices between hosts");
+MODULE_AUTHOR("The rdma_char authors");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(RCHAR_VERSION);
+MODULE_ALIAS_GENL_FAMILY(RCHAR_GENL_NAME);
