@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "args.hh"
+
+#include <arpa/inet.h>
+#include <grp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pwd.h>
+
+#include <cctype>
+#include <cstring>
+
+void usage_error(const std::string &text) { throw Failure(EXIT_USAGE, text); }
+
+bool Words::accept(const char *word)
+{
+	if (empty() || words_[next_] != word)
+		return false;
+	next_++;
+	return true;
+}
+
+std::string Words::take(const char *what)
+{
+	if (empty())
+		usage_error(std::string(what) + " is missing (see 'rchar help')");
+	return words_[next_++];
+}
+
+void Words::end() const
+{
+	if (!empty())
+		usage_error("'" + words_[next_] + "' is one word too many (see 'rchar help')");
+}
+
+namespace {
+
+// Digits at the start of text; the rest goes to unit.
+uint64_t split_number(const std::string &text, const char *what, std::string *unit)
+{
+	size_t digits = 0;
+	uint64_t value = 0;
+
+	while (digits < text.size() && isdigit(static_cast<unsigned char>(text[digits]))) {
+		value = value * 10 + static_cast<uint64_t>(text[digits++] - '0');
+		if (value > UINT32_MAX)
+			usage_error(std::string(what) + ": " + text + " is too large");
+	}
+	if (!digits)
+		usage_error(std::string(what) + ": '" + text + "' is not a number");
+	*unit = text.substr(digits);
+	return value;
+}
+
+uint16_t parse_port(const std::string &text)
+{
+	std::string unit;
+	uint64_t port = split_number(text, "port", &unit);
+
+	if (!unit.empty() || port < 1 || port > 65535)
+		usage_error("port: '" + text + "' is not 1 to 65535");
+	return static_cast<uint16_t>(port);
+}
+
+void set_port(Address *a, uint16_t port)
+{
+	a->has_port = true;
+	if (a->addr.ss_family == AF_INET)
+		reinterpret_cast<sockaddr_in *>(&a->addr)->sin_port = htons(port);
+	else
+		reinterpret_cast<sockaddr_in6 *>(&a->addr)->sin6_port = htons(port);
+}
+
+void resolve(Address *a, const std::string &host, bool numeric)
+{
+	addrinfo hints{}, *found = nullptr;
+
+	if (host.empty())
+		usage_error("an address is missing");
+	hints.ai_socktype = SOCK_STREAM;
+	if (numeric)
+		hints.ai_flags = AI_NUMERICHOST;
+	int ret = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+	if (ret)
+		usage_error("address '" + host + "': " + gai_strerror(ret));
+	memcpy(&a->addr, found->ai_addr, found->ai_addrlen);
+	a->len = found->ai_addrlen;
+	freeaddrinfo(found);
+}
+
+}  // namespace
+
+Address parse_address(const std::string &text, bool with_remote)
+{
+	Address a;
+	std::string host = text, port;
+	size_t slash = host.rfind('/');
+
+	if (with_remote && slash != std::string::npos) {
+		a.remote = host.substr(slash + 1);
+		if (a.remote.empty())
+			usage_error("'" + text + "': the name behind '/' is missing");
+		host.resize(slash);
+	}
+	if (!host.empty() && host[0] == '[') {
+		size_t close = host.find(']');
+
+		if (close == std::string::npos)
+			usage_error("'" + text + "': ']' is missing");
+		port = host.substr(close + 1);
+		if (!port.empty() && port[0] != ':')
+			usage_error("'" + text + "': only :PORT may follow ']'");
+		resolve(&a, host.substr(1, close - 1), true);
+	} else {
+		size_t colon = host.find(':');
+
+		// Two colons without brackets: an IPv6 address without a port.
+		if (colon != std::string::npos && host.find(':', colon + 1) != std::string::npos)
+			colon = std::string::npos;
+		if (colon != std::string::npos)
+			port = host.substr(colon);
+		resolve(&a, host.substr(0, colon), false);
+	}
+	if (!port.empty())
+		set_port(&a, parse_port(port.substr(1)));
+	return a;
+}
+
+uint32_t parse_number(const std::string &text, const char *what)
+{
+	std::string unit;
+	uint64_t value = split_number(text, what, &unit);
+
+	if (!unit.empty())
+		usage_error(std::string(what) + ": '" + text + "' is not a number");
+	return static_cast<uint32_t>(value);
+}
+
+uint32_t parse_size(const std::string &text, const char *what)
+{
+	std::string unit;
+	uint64_t value = split_number(text, what, &unit);
+
+	if (unit == "k")
+		value <<= 10;
+	else if (unit == "m")
+		value <<= 20;
+	else if (unit == "g")
+		value <<= 30;
+	else if (!unit.empty())
+		usage_error(std::string(what) + ": '" + unit + "' is not k, m or g");
+	if (value > UINT32_MAX)
+		usage_error(std::string(what) + ": " + text + " is too large");
+	return static_cast<uint32_t>(value);
+}
+
+uint32_t parse_time_ms(const std::string &text, const char *what)
+{
+	std::string unit;
+	uint64_t value = split_number(text, what, &unit);
+
+	if (unit == "s")
+		value *= 1000;
+	else if (unit == "us")
+		value = (value + 999) / 1000;
+	else if (unit != "ms")
+		usage_error(std::string(what) + ": '" + text + "' wants a unit: us, ms or s");
+	if (value > UINT32_MAX)
+		usage_error(std::string(what) + ": " + text + " is too long");
+	return static_cast<uint32_t>(value);
+}
+
+uint32_t parse_mode(const std::string &text)
+{
+	uint32_t mode = 0;
+
+	if (text.empty() || text.size() > 4)
+		usage_error("mode: '" + text + "' is not an octal number like 0660");
+	for (char c : text) {
+		if (c < '0' || c > '7')
+			usage_error("mode: '" + text + "' is not an octal number like 0660");
+		mode = mode * 8 + static_cast<uint32_t>(c - '0');
+	}
+	return mode;
+}
+
+uint32_t parse_user(const std::string &text)
+{
+	if (isdigit(static_cast<unsigned char>(text.empty() ? 'x' : text[0])))
+		return parse_number(text, "uid");
+	const passwd *user = getpwnam(text.c_str());
+	if (!user)
+		usage_error("uid: there is no user '" + text + "'");
+	return user->pw_uid;
+}
+
+uint32_t parse_group(const std::string &text)
+{
+	if (isdigit(static_cast<unsigned char>(text.empty() ? 'x' : text[0])))
+		return parse_number(text, "gid");
+	const group *g = getgrnam(text.c_str());
+	if (!g)
+		usage_error("gid: there is no group '" + text + "'");
+	return g->gr_gid;
+}
+
+uint64_t parse_link_id(const std::string &text)
+{
+	uint64_t id = 0;
+
+	if (text.empty() || text.size() > 16)
+		usage_error("link: '" + text + "' is not an id as 'rchar link' shows it");
+	for (char c : text) {
+		if (!isxdigit(static_cast<unsigned char>(c)))
+			usage_error("link: '" + text + "' is not an id as 'rchar link' shows it");
+		int digit = isdigit(static_cast<unsigned char>(c)) ? c - '0' : tolower(c) - 'a' + 10;
+		id = id << 4 | static_cast<uint64_t>(digit);
+	}
+	return id;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+// rchar - configure rdma_char. Options here, commands in commands.cc.
+#include <fcntl.h>
+#include <getopt.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "commands.hh"
+
+namespace {
+
+void enter_netns(const std::string &name)
+{
+	std::string path = "/run/netns/" + name;
+	int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		usage_error("network namespace '" + name + "': " + strerror(errno));
+	if (setns(fd, CLONE_NEWNET))
+		usage_error("network namespace '" + name + "': " + strerror(errno));
+	close(fd);
+}
+
+// False: nothing is left to do.
+bool parse_options(int argc, char **argv, Options *options)
+{
+	static const option longs[] = {
+		{"json", no_argument, nullptr, 'j'},	  {"pretty", no_argument, nullptr, 'p'},
+		{"details", no_argument, nullptr, 'd'},	  {"timestamp", no_argument, nullptr, 't'},
+		{"netns", required_argument, nullptr, 'n'}, {"wait", required_argument, nullptr, 'w'},
+		{"version", no_argument, nullptr, 'V'},	  {"help", no_argument, nullptr, 'h'},
+		{nullptr, 0, nullptr, 0},
+	};
+	int c;
+
+	// '+': options stand in front of the command; getopt prints what it does not know.
+	while ((c = getopt_long(argc, argv, "+jpdtn:w:Vh", longs, nullptr)) != -1) {
+		switch (c) {
+		case 'p':
+			options->pretty = true;
+			options->json = true;
+			break;
+		case 'j':
+			options->json = true;
+			break;
+		case 'd':
+			options->details = true;
+			break;
+		case 't':
+			options->timestamps = true;
+			break;
+		case 'n':
+			enter_netns(optarg);
+			break;
+		case 'w':
+			options->wait_s = static_cast<int>(parse_number(optarg, "-w"));
+			break;
+		case 'V':
+			printf("rchar %s\n", RCHAR_VERSION);
+			return false;
+		case 'h':
+			print_help();
+			return false;
+		default:
+			throw Failure(EXIT_USAGE, "see 'rchar help'");
+		}
+	}
+	return true;
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+	Options options;
+
+	try {
+		if (parse_options(argc, argv, &options))
+			run_command(Words({argv + optind, argv + argc}), options);
+	} catch (const Failure &f) {
+		fprintf(stderr, "rchar: %s\n", f.what());
+		return f.code;
+	} catch (const std::exception &e) {
+		fprintf(stderr, "rchar: %s\n", e.what());
+		return EXIT_USAGE;
+	}
+	return fflush(stdout) ? EXIT_USAGE : EXIT_OK;
+}

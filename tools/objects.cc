@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "objects.hh"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <cstring>
+#include <functional>
+#include <map>
+
+#include "linux/rdma_char.h"
+
+namespace {
+
+template <size_t N>
+std::string name_of(const char *const (&names)[N], uint32_t value)
+{
+	if (value < N && names[value])
+		return names[value];
+	return "unknown-" + std::to_string(value);
+}
+
+const char *const type_names[] = {nullptr, "stream", "message", "memory"};
+const char *const role_names[] = {nullptr, "listen", "connect"};
+const char *const channel_states[] = {nullptr,	    "waiting", "listening", "connecting",
+				      "up",	    "retrying", "deleted"};
+const char *const link_states[] = {nullptr, "down", "connecting", "up", "dying"};
+const char *const session_states[] = {nullptr,	 "accepting", "opening", "waiting",
+				      "open",	 "closing",   "dead"};
+
+struct Reason {
+	const char *name;
+	const char *text;
+};
+
+// In the order of enum rchar_reason.
+const Reason reasons[] = {
+	{"none", ""},
+	{"admin", "ended with rchar"},
+	{"unload", "the module is being removed"},
+	{"no-memory", "out of memory"},
+	{"no-device", "no RDMA device has that local address (see 'rdma link', 'ip addr')"},
+	{"device-removed", "the RDMA device was removed"},
+	{"address-in-use", "another program listens at this address and port"},
+	{"address", "the peer's address does not resolve: no such host on the network"},
+	{"route", "there is no RDMA route to the peer"},
+	{"unreachable", "the peer does not answer"},
+	{"not-listening", "the peer is there, but nobody listens at that port"},
+	{"rejected", "the peer's connection manager refused"},
+	{"timeout", "no answer in time"},
+	{"version", "the peer speaks another version of the protocol"},
+	{"protocol", "the peer broke the protocol, or is not rdma_char"},
+	{"busy", "the peer is still closing the old connection, or has too many"},
+	{"keepalive", "the peer fell silent"},
+	{"qp-error", "the connection broke"},
+	{"peer-closed", "the peer disconnected"},
+	{"peer-restarted", "the peer restarted, or forgot this link"},
+	{"recovery-timeout", "the link stayed down for longer than recovery-timeout"},
+	{"no-channel", "the peer has no channel of that name"},
+	{"wrong-type", "the peer's channel of that name has another type"},
+	{"backlog", "too many sessions wait at the peer"},
+	{"deleted", "the channel was deleted"},
+	{"closed", "given up before it was open"},
+	{"linger", "closed, and the rest could not be sent in time"},
+	{"window", "the peer sent more than its window"},
+	{"address-changed", "the address moved to another device or host"},
+};
+static_assert(sizeof(reasons) / sizeof(reasons[0]) == __RCHAR_REASON_MAX,
+	      "one text for every reason");
+
+std::string reason_name(uint32_t reason)
+{
+	if (reason < __RCHAR_REASON_MAX)
+		return reasons[reason].name;
+	return "unknown-" + std::to_string(reason);
+}
+
+std::string address_name(nlattr *attr)
+{
+	sockaddr_storage ss{};
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	memcpy(&ss, nla_data(attr), std::min(sizeof(ss), static_cast<size_t>(nla_len(attr))));
+	if (ss.ss_family == AF_INET) {
+		auto *in = reinterpret_cast<sockaddr_in *>(&ss);
+		std::string s = inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+
+		return in->sin_port ? s + ":" + std::to_string(ntohs(in->sin_port)) : s;
+	}
+	auto *in6 = reinterpret_cast<sockaddr_in6 *>(&ss);
+	std::string s = inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
+
+	if (in6->sin6_scope_id) {
+		char name[IF_NAMESIZE];
+
+		s += "%";
+		s += if_indextoname(in6->sin6_scope_id, name) ? name : std::to_string(in6->sin6_scope_id);
+	}
+	s = "[" + s + "]";
+	return in6->sin6_port ? s + ":" + std::to_string(ntohs(in6->sin6_port)) : s;
+}
+
+std::string hex_name(uint64_t id)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(id));
+	return text;
+}
+
+Json u32_value(nlattr *a) { return nla_get_u32(a); }
+Json u64_value(nlattr *a) { return nla_get_u64(a); }
+Json bool_value(nlattr *a) { return nla_get_u32(a) != 0; }
+Json string_value(nlattr *a) { return nla_get_string(a); }
+Json address_value(nlattr *a) { return address_name(a); }
+Json hex_value(nlattr *a) { return hex_name(nla_get_u64(a)); }
+Json reason_value(nlattr *a) { return reason_name(nla_get_u32(a)); }
+
+Json mode_value(nlattr *a)
+{
+	char text[8];
+
+	snprintf(text, sizeof(text), "%04o", nla_get_u32(a));
+	return text;
+}
+
+// What becomes of one attribute. The order of the table is the order of the keys.
+struct Field {
+	int attr;
+	const char *key;
+	std::function<Json(nlattr *)> value;
+};
+
+Json object(const std::vector<Field> &fields, nlattr *attrs, int len)
+{
+	Json out = Json::object();
+
+	for (const Field &f : fields) {
+		nlattr *a = nla_find(attrs, len, f.attr);
+
+		if (a)
+			out[f.key] = f.value(a);
+	}
+	return out;
+}
+
+Json stats_value(nlattr *nest)
+{
+	static const std::vector<Field> fields = {
+		{RCHAR_A_STATS_RX_BYTES, "rx_bytes", u64_value},
+		{RCHAR_A_STATS_TX_BYTES, "tx_bytes", u64_value},
+		{RCHAR_A_STATS_RX_FRAMES, "rx_frames", u64_value},
+		{RCHAR_A_STATS_TX_FRAMES, "tx_frames", u64_value},
+		{RCHAR_A_STATS_SESSIONS, "sessions", u64_value},
+		{RCHAR_A_STATS_OPEN_ERRORS, "open_errors", u64_value},
+		{RCHAR_A_STATS_RESETS, "resets", u64_value},
+		{RCHAR_A_STATS_CONNECTS, "connects", u64_value},
+		{RCHAR_A_STATS_FAILURES, "failures", u64_value},
+		{RCHAR_A_STATS_REPLAYED, "replayed_frames", u64_value},
+		{RCHAR_A_STATS_DUPLICATES, "duplicate_frames", u64_value},
+		{RCHAR_A_STATS_BAD_FRAMES, "bad_frames", u64_value},
+		{RCHAR_A_STATS_CREDIT_STALLS, "credit_stalls", u64_value},
+		{RCHAR_A_STATS_STRAY_FRAMES, "stray_frames", u64_value},
+	};
+
+	return object(fields, static_cast<nlattr *>(nla_data(nest)), nla_len(nest));
+}
+
+Json lane_value(nlattr *nest)
+{
+	static const std::vector<Field> fields = {
+		{RCHAR_A_LANE_INDEX, "index", u32_value},
+		{RCHAR_A_LANE_DEVICE, "device", string_value},
+		{RCHAR_A_LANE_DEVICE_PORT, "port", u32_value},
+		{RCHAR_A_LANE_QPN, "qpn", u32_value},
+		{RCHAR_A_LANE_TX_CREDITS, "tx_credits", u32_value},
+		{RCHAR_A_LANE_UNACKED, "unacked_frames", u32_value},
+		{RCHAR_A_LANE_FRAME_SIZE, "frame_size_bytes", u32_value},
+		{RCHAR_A_LANE_DEPTH, "depth", u32_value},
+	};
+
+	return object(fields, static_cast<nlattr *>(nla_data(nest)), nla_len(nest));
+}
+
+std::string str(const Json &o, const char *key) { return o.value(key, std::string()); }
+uint64_t num(const Json &o, const char *key) { return o.value(key, uint64_t{0}); }
+
+std::string reason_line(const Json &o)
+{
+	if (!o.contains("reason"))
+		return "";
+	std::string text = "    reason " + str(o, "reason") + ": " + reason_text(str(o, "reason"));
+
+	if (o.contains("reason_age_ms"))
+		text += ", " + age_text(num(o, "reason_age_ms")) + " ago";
+	return text + "\n";
+}
+
+}  // namespace
+
+std::string reason_text(const std::string &reason)
+{
+	for (const Reason &r : reasons)
+		if (reason == r.name)
+			return r.text;
+	return "not known to this version of rchar";
+}
+
+std::string age_text(uint64_t ms)
+{
+	uint64_t s = ms / 1000;
+
+	if (s < 1)
+		return std::to_string(ms) + " ms";
+	if (s < 60)
+		return std::to_string(s) + " s";
+	if (s < 3600)
+		return std::to_string(s / 60) + " min " + std::to_string(s % 60) + " s";
+	return std::to_string(s / 3600) + " h " + std::to_string(s / 60 % 60) + " min";
+}
+
+std::string size_text(uint64_t bytes)
+{
+	if (bytes && bytes % (1 << 30) == 0)
+		return std::to_string(bytes >> 30) + "g";
+	if (bytes && bytes % (1 << 20) == 0)
+		return std::to_string(bytes >> 20) + "m";
+	if (bytes && bytes % (1 << 10) == 0)
+		return std::to_string(bytes >> 10) + "k";
+	return std::to_string(bytes);
+}
+
+std::string time_text(uint64_t ms)
+{
+	return ms % 1000 ? std::to_string(ms) + "ms" : std::to_string(ms / 1000) + "s";
+}
+
+Json channel_object(nlattr *attrs, int len)
+{
+	static const std::vector<Field> fields = {
+		{RCHAR_A_CHANNEL_NAME, "name", string_value},
+		{RCHAR_A_CHANNEL_TYPE, "type",
+		 [](nlattr *a) -> Json { return name_of(type_names, nla_get_u32(a)); }},
+		{RCHAR_A_CHANNEL_ROLE, "role",
+		 [](nlattr *a) -> Json { return name_of(role_names, nla_get_u32(a)); }},
+		{RCHAR_A_CHANNEL_LOCAL, "local", address_value},
+		{RCHAR_A_CHANNEL_PEER, "peer", address_value},
+		{RCHAR_A_CHANNEL_REMOTE, "remote", string_value},
+		{RCHAR_A_CHANNEL_STATE, "state",
+		 [](nlattr *a) -> Json { return name_of(channel_states, nla_get_u32(a)); }},
+		{RCHAR_A_CHANNEL_REASON, "reason", reason_value},
+		{RCHAR_A_CHANNEL_REASON_AGE_MS, "reason_age_ms", u64_value},
+		{RCHAR_A_CHANNEL_SESSIONS, "sessions", u32_value},
+		{RCHAR_A_CHANNEL_WAITING, "waiting", u32_value},
+		{RCHAR_A_CHANNEL_LINK_ID, "link", hex_value},
+		{RCHAR_A_CHANNEL_MODE, "mode", mode_value},
+		{RCHAR_A_CHANNEL_UID, "uid", u32_value},
+		{RCHAR_A_CHANNEL_GID, "gid", u32_value},
+		{RCHAR_A_CHANNEL_WINDOW, "window_bytes", u32_value},
+		{RCHAR_A_CHANNEL_BACKLOG, "backlog", u32_value},
+		{RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, "open_timeout_ms", u32_value},
+		{RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, "recovery_timeout_ms", u32_value},
+		{RCHAR_A_CHANNEL_LINGER_MS, "linger_ms", u32_value},
+		{RCHAR_A_CHANNEL_DEV_MAJOR, "dev_major", u32_value},
+		{RCHAR_A_CHANNEL_DEV_MINOR, "dev_minor", u32_value},
+		{RCHAR_A_CHANNEL_STATS, "stats", stats_value},
+	};
+
+	return object(fields, attrs, len);
+}
+
+Json link_object(nlattr *attrs, int len)
+{
+	static const std::vector<Field> fields = {
+		{RCHAR_A_LINK_ID, "link", hex_value},
+		{RCHAR_A_LINK_INITIATOR, "initiator", bool_value},
+		{RCHAR_A_LINK_LOCAL, "local", address_value},
+		{RCHAR_A_LINK_PEER, "peer", address_value},
+		{RCHAR_A_LINK_STATE, "state",
+		 [](nlattr *a) -> Json { return name_of(link_states, nla_get_u32(a)); }},
+		{RCHAR_A_LINK_REASON, "reason", reason_value},
+		{RCHAR_A_LINK_REASON_AGE_MS, "reason_age_ms", u64_value},
+		{RCHAR_A_LINK_ATTEMPTS, "attempts", u32_value},
+		{RCHAR_A_LINK_NEXT_MS, "next_ms", u32_value},
+		{RCHAR_A_LINK_EPOCH, "epoch", u32_value},
+		{RCHAR_A_LINK_SESSIONS, "sessions", u32_value},
+	};
+	Json out = object(fields, attrs, len), lanes = Json::array();
+	nlattr *a;
+	int rem;
+
+	nla_for_each_attr(a, attrs, len, rem)
+		if (nla_type(a) == RCHAR_A_LINK_LANE)
+			lanes.push_back(lane_value(a));
+	out["lanes"] = lanes;
+	if (nlattr *stats = nla_find(attrs, len, RCHAR_A_LINK_STATS))
+		out["stats"] = stats_value(stats);
+	return out;
+}
+
+Json session_object(nlattr *attrs, int len)
+{
+	static const std::vector<Field> fields = {
+		{RCHAR_A_SESSION_LINK_ID, "link", hex_value},
+		{RCHAR_A_SESSION_ID, "session", u32_value},
+		{RCHAR_A_SESSION_CHANNEL, "channel", string_value},
+		{RCHAR_A_SESSION_INITIATOR, "initiator", bool_value},
+		{RCHAR_A_SESSION_PEER, "peer", address_value},
+		{RCHAR_A_SESSION_STATE, "state",
+		 [](nlattr *a) -> Json { return name_of(session_states, nla_get_u32(a)); }},
+		{RCHAR_A_SESSION_REASON, "reason", reason_value},
+		{RCHAR_A_SESSION_RX_QUEUED, "rx_queued_bytes", u64_value},
+		{RCHAR_A_SESSION_RX_MEMORY, "rx_memory_bytes", u64_value},
+		{RCHAR_A_SESSION_TX_UNACKED, "tx_unacked_bytes", u64_value},
+		{RCHAR_A_SESSION_TX_WINDOW, "tx_window_bytes", u64_value},
+		{RCHAR_A_SESSION_AGE_MS, "age_ms", u64_value},
+	};
+
+	return object(fields, attrs, len);
+}
+
+Json info_object(nlattr *attrs, int len)
+{
+	static const std::vector<Field> fields = {
+		{RCHAR_A_INFO_VERSION, "module", string_value},
+		{RCHAR_A_INFO_PROTOCOL, "protocol",
+		 [](nlattr *a) -> Json {
+			 uint32_t v = nla_get_u32(a);
+			 return std::to_string(v >> 8) + "." + std::to_string(v & 0xff);
+		 }},
+		{RCHAR_A_INFO_DEVICES, "rdma_devices", u32_value},
+		{RCHAR_A_INFO_CHANNELS, "channels", u32_value},
+		{RCHAR_A_INFO_LINKS, "links", u32_value},
+		{RCHAR_A_INFO_REQUESTS_ACCEPTED, "requests_accepted", u64_value},
+		{RCHAR_A_INFO_REQUESTS_REFUSED, "requests_refused", u64_value},
+		{RCHAR_A_INFO_REQUESTS_BAD, "requests_bad", u64_value},
+		{RCHAR_A_INFO_BAD_FRAMES, "bad_frames", u64_value},
+	};
+
+	return object(fields, attrs, len);
+}
+
+Json event_object(int cmd, nlattr *attrs, int len)
+{
+	Json out = Json::object();
+
+	switch (cmd) {
+	case RCHAR_CMD_CHANNEL_NEW_NTF:
+		out["event"] = "channel-new";
+		break;
+	case RCHAR_CMD_CHANNEL_SET_NTF:
+		out["event"] = "channel-set";
+		break;
+	case RCHAR_CMD_CHANNEL_DEL_NTF:
+		out["event"] = "channel-del";
+		break;
+	case RCHAR_CMD_CHANNEL_STATE_NTF:
+		out["event"] = "channel-state";
+		break;
+	case RCHAR_CMD_LINK_STATE_NTF:
+		out["event"] = "link-state";
+		out.update(link_object(attrs, len));
+		return out;
+	case RCHAR_CMD_SESSION_STATE_NTF:
+		out["event"] = "session-state";
+		out.update(session_object(attrs, len));
+		return out;
+	default:
+		out["event"] = "unknown";
+		return out;
+	}
+	out.update(channel_object(attrs, len));
+	return out;
+}
+
+std::string channel_text(const Json &c, bool details)
+{
+	std::string text = str(c, "name") + ": " + str(c, "type") + " " + str(c, "role") + " ";
+
+	if (str(c, "role") == "listen") {
+		text += str(c, "local");
+	} else {
+		text += str(c, "peer") + "/" + str(c, "remote");
+		if (c.contains("local"))
+			text += " from " + str(c, "local");
+	}
+	text += "\n    state " + str(c, "state") + " sessions " + std::to_string(num(c, "sessions"));
+	if (num(c, "waiting"))
+		text += " waiting " + std::to_string(num(c, "waiting"));
+	const Json &s = c["stats"];
+	text += " rx " + std::to_string(num(s, "rx_bytes")) + " tx " + std::to_string(num(s, "tx_bytes"));
+	text += " bytes\n" + reason_line(c);
+	if (!details)
+		return text;
+	text += "    mode " + str(c, "mode") + " uid " + std::to_string(num(c, "uid")) + " gid " +
+		std::to_string(num(c, "gid")) + " window " + size_text(num(c, "window_bytes")) +
+		" backlog " + std::to_string(num(c, "backlog")) + "\n";
+	text += "    open-timeout " + time_text(num(c, "open_timeout_ms")) + " recovery-timeout " +
+		time_text(num(c, "recovery_timeout_ms")) + " linger " + time_text(num(c, "linger_ms")) +
+		"\n";
+	if (c.contains("link"))
+		text += "    link " + str(c, "link") + "\n";
+	return text;
+}
+
+std::string link_text(const Json &l, bool details)
+{
+	std::string text = str(l, "link") + ": " + (l.value("initiator", false) ? "to " : "from ") +
+			   str(l, "peer");
+
+	if (l.contains("local"))
+		text += " local " + str(l, "local");
+	text += "\n    state " + str(l, "state") + " sessions " + std::to_string(num(l, "sessions"));
+	if (num(l, "attempts"))
+		text += " attempts " + std::to_string(num(l, "attempts"));
+	if (l.contains("next_ms"))
+		text += " next in " + time_text(num(l, "next_ms"));
+	text += "\n";
+	if (str(l, "state") != "up" || details)
+		text += reason_line(l);
+	for (const Json &lane : l["lanes"]) {
+		if (!lane.contains("device"))
+			continue;
+		text += "    lane " + std::to_string(num(lane, "index")) + " device " +
+			str(lane, "device") + "/" + std::to_string(num(lane, "port")) + " qp " +
+			std::to_string(num(lane, "qpn")) + " frame " +
+			size_text(num(lane, "frame_size_bytes")) + " depth " +
+			std::to_string(num(lane, "depth")) + " credits " +
+			std::to_string(num(lane, "tx_credits")) + " unacked " +
+			std::to_string(num(lane, "unacked_frames")) + "\n";
+	}
+	const Json &s = l["stats"];
+	text += "    rx " + std::to_string(num(s, "rx_frames")) + " frames " +
+		std::to_string(num(s, "rx_bytes")) + " bytes, tx " + std::to_string(num(s, "tx_frames")) +
+		" frames " + std::to_string(num(s, "tx_bytes")) + " bytes\n";
+	if (!details)
+		return text;
+	text += "    connects " + std::to_string(num(s, "connects")) + " failures " +
+		std::to_string(num(s, "failures")) + " replayed " +
+		std::to_string(num(s, "replayed_frames")) + " duplicates " +
+		std::to_string(num(s, "duplicate_frames")) + " bad " +
+		std::to_string(num(s, "bad_frames")) + " stray " +
+		std::to_string(num(s, "stray_frames")) + " credit-stalls " +
+		std::to_string(num(s, "credit_stalls")) + "\n";
+	return text;
+}
+
+std::string session_text(const Json &s, bool)
+{
+	std::string text = str(s, "link") + "/" + std::to_string(num(s, "session")) + ": channel " +
+			   str(s, "channel") + (s.value("initiator", false) ? " to " : " from ") +
+			   str(s, "peer") + "\n    state " + str(s, "state") + " age " +
+			   age_text(num(s, "age_ms")) + " rx-queued " +
+			   std::to_string(num(s, "rx_queued_bytes")) + " (memory " +
+			   std::to_string(num(s, "rx_memory_bytes")) + ") tx-unacked " +
+			   std::to_string(num(s, "tx_unacked_bytes")) + " tx-window " +
+			   std::to_string(num(s, "tx_window_bytes")) + "\n";
+
+	return text + reason_line(s);
+}
+
+std::string event_text(const Json &e)
+{
+	std::string text = str(e, "event");
+
+	if (text == "link-state")
+		text += " " + str(e, "link") + (e.value("initiator", false) ? " to " : " from ") +
+			str(e, "peer");
+	else if (text == "session-state")
+		text += " " + (e.contains("link") ? str(e, "link") + "/" : std::string("-/")) +
+			std::to_string(num(e, "session")) + " channel " + str(e, "channel");
+	else
+		text += " " + str(e, "name");
+	if (e.contains("state"))
+		text += " " + str(e, "state");
+	if (e.contains("reason"))
+		text += " reason " + str(e, "reason");
+	return text + "\n";
+}
