@@ -1,0 +1,4 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Every sentence of Documentation/uapi.rst: see helpers/contract.c.
+exec contract

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * badpeer ADDR CHANNEL - a peer that does not keep to the protocol.
+ *
+ * Written with verbs in user space, by Documentation/protocol.rst alone: it shares the
+ * header of the wire format with the module and nothing else. Each test is a
+ * connection of its own. It shows that each wrong field is refused, that what is only
+ * about a session leaves the connection up, and (the caller watches) that nobody else
+ * notices. TAP output.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <netdb.h>
+#include <poll.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "linux/rdma_char.h"
+#include "../../kmod/wire.h"
+
+#define DEPTH 32
+#define SENDS 16		/* buffers to send from, used in turn */
+#define FRAME 16384
+#define BUF (sizeof(struct rchar_wire_hdr) + FRAME)
+
+static const char *peer_addr, *channel;
+static int test_n, failed;
+
+struct conn {
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	uint8_t *mem;		/* DEPTH receive buffers, then SENDS to send from */
+	unsigned int sent;
+	struct rchar_wire_conn reply;
+	uint32_t seq, ack;
+	int granted;
+	int reject_reason;	/* of a rejected request; 0: none, -1: not ours */
+	bool gone;
+};
+
+static void bail(const char *what)
+{
+	perror(what);
+	printf("Bail out! %s\n", what);
+	exit(1);
+}
+
+static void post_recv(struct conn *c, uint64_t i)
+{
+	struct ibv_sge sge = { (uintptr_t)(c->mem + i * BUF), BUF, c->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(c->id->qp, &wr, &bad))
+		bail("ibv_post_recv");
+}
+
+/* The next CM event within ms, or -1. Keeps what is needed of it. */
+static int next_event(struct conn *c, int ms)
+{
+	struct pollfd p = { .fd = c->events->fd, .events = POLLIN };
+	struct rdma_cm_event *e;
+	int type;
+
+	if (poll(&p, 1, ms) <= 0 || rdma_get_cm_event(c->events, &e))
+		return -1;
+	type = e->event;
+	if (type == RDMA_CM_EVENT_ESTABLISHED && e->param.conn.private_data)
+		memcpy(&c->reply, e->param.conn.private_data, sizeof(c->reply));
+	if (type == RDMA_CM_EVENT_REJECTED) {
+		const struct rchar_wire_reject *r = e->param.conn.private_data;
+
+		c->reject_reason = r && r->magic == htole32(RCHAR_WIRE_MAGIC) ?
+				   le16toh(r->reason) : -1;
+	}
+	if (type == RDMA_CM_EVENT_DISCONNECTED)
+		c->gone = true;
+	rdma_ack_cm_event(e);
+	return type;
+}
+
+static void setup_qp(struct conn *c)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 64, .max_recv_wr = DEPTH, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	int i;
+
+	c->pd = ibv_alloc_pd(c->id->verbs);
+	c->cq = ibv_create_cq(c->id->verbs, 128, NULL, NULL, 0);
+	c->mem = calloc(DEPTH + SENDS, BUF);
+	c->mr = ibv_reg_mr(c->pd, c->mem, (DEPTH + SENDS) * BUF, IBV_ACCESS_LOCAL_WRITE);
+	attr.send_cq = c->cq;
+	attr.recv_cq = c->cq;
+	if (!c->mr || rdma_create_qp(c->id, c->pd, &attr))
+		bail("rdma_create_qp");
+	for (i = 0; i < DEPTH; i++)
+		post_recv(c, i);
+}
+
+static void good_request(struct rchar_wire_conn *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->magic = htole32(RCHAR_WIRE_MAGIC);
+	r->major = RCHAR_WIRE_MAJOR;
+	r->lanes = 1;
+	r->link_id = htole64((uint64_t)getpid() << 32 | ++test_n);
+	r->attempt = htole32(1);
+	r->frame_size = htole32(FRAME);
+	r->depth = htole16(DEPTH);
+	memset(r->nonce, 0x5a, sizeof(r->nonce));
+}
+
+/* Returns the event that ends the attempt. */
+static int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
+{
+	struct rdma_conn_param param = {
+		.private_data = req, .private_data_len = len,
+		.responder_resources = 1, .initiator_depth = 1,
+		.retry_count = 7, .rnr_retry_count = 7,
+	};
+	struct addrinfo *ai;
+
+	memset(c, 0, sizeof(*c));
+	c->events = rdma_create_event_channel();
+	if (getaddrinfo(peer_addr, "7471", NULL, &ai) ||
+	    rdma_create_id(c->events, &c->id, NULL, RDMA_PS_TCP) ||
+	    rdma_resolve_addr(c->id, NULL, ai->ai_addr, 2000) ||
+	    next_event(c, 3000) != RDMA_CM_EVENT_ADDR_RESOLVED ||
+	    rdma_resolve_route(c->id, 2000) ||
+	    next_event(c, 3000) != RDMA_CM_EVENT_ROUTE_RESOLVED)
+		bail("resolve");
+	freeaddrinfo(ai);
+	setup_qp(c);
+	if (rdma_connect(c->id, &param))
+		bail("rdma_connect");
+	return next_event(c, 6000);
+}
+
+static void hang_up(struct conn *c)
+{
+	rdma_disconnect(c->id);
+	rdma_destroy_qp(c->id);
+	ibv_dereg_mr(c->mr);
+	ibv_destroy_cq(c->cq);
+	ibv_dealloc_pd(c->pd);
+	rdma_destroy_id(c->id);
+	rdma_destroy_event_channel(c->events);
+	free(c->mem);
+}
+
+/* Sends exactly these bytes. */
+static void send_raw(struct conn *c, const void *data, int len)
+{
+	uint8_t *buf = c->mem + (DEPTH + c->sent++ % SENDS) * BUF;
+	struct ibv_sge sge = { (uintptr_t)buf, len, c->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 1000, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+
+	memcpy(buf, data, len);
+	if (ibv_post_send(c->id->qp, &wr, &bad))
+		bail("ibv_post_send");
+}
+
+struct frame {
+	struct rchar_wire_hdr h;
+	uint8_t payload[FRAME];
+};
+
+/* A header that is right in all fields; what it is about comes from the caller. */
+static void fill(struct conn *c, struct frame *f, int op, uint32_t session, uint32_t len)
+{
+	memset(&f->h, 0, sizeof(f->h));
+	f->h.op = op;
+	f->h.session = htole32(session);
+	f->h.len = htole32(len);
+	f->h.credits = htole16(c->granted);
+	f->h.ack = htole32(c->ack);
+	c->granted = 0;
+	if (op >= RCHAR_OP_OPEN) {
+		f->h.seq = htole32(c->seq++);
+		f->h.window = htole32(65536);
+	}
+}
+
+static void send_frame(struct conn *c, struct frame *f)
+{
+	send_raw(c, f, sizeof(f->h) + le32toh(f->h.len));
+}
+
+/* The next frame of the peer within ms: its op, or 0. Payload in *f. */
+static int receive(struct conn *c, struct frame *f, int ms)
+{
+	struct ibv_wc wc;
+
+	for (ms *= 10; ms > 0; ms--) {
+		if (next_event(c, 0) >= 0 && c->gone)
+			return 0;
+		if (ibv_poll_cq(c->cq, 1, &wc) != 1) {
+			usleep(100);
+			continue;
+		}
+		if (wc.wr_id == 1000 || wc.status)
+			continue;
+		memcpy(f, c->mem + wc.wr_id * BUF, wc.byte_len);
+		post_recv(c, wc.wr_id);
+		c->granted++;
+		if (f->h.op >= RCHAR_OP_OPEN)
+			c->ack = le32toh(f->h.seq) + 1;
+		return f->h.op;
+	}
+	return 0;
+}
+
+static int receive_op(struct conn *c, struct frame *f, int op)
+{
+	int got;
+
+	while ((got = receive(c, f, 3000)) && got != op)
+		;
+	return got == op;
+}
+
+static bool hello(struct conn *c, int spoil)
+{
+	struct rchar_wire_hello *h;
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_HELLO, 0, sizeof(*h));
+	h = (void *)f.payload;
+	memset(h, 0, sizeof(*h));
+	memcpy(h->nonce, c->reply.nonce, sizeof(h->nonce));
+	h->nonce[3] ^= spoil;
+	send_frame(c, &f);
+	return receive_op(c, &f, RCHAR_OP_READY);
+}
+
+static void connect_well(struct conn *c)
+{
+	struct rchar_wire_conn req;
+
+	good_request(&req);
+	if (dial(c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED || !hello(c, 0))
+		bail("a good handshake failed");
+}
+
+static void result(const char *name, bool ok)
+{
+	static int n;
+
+	printf("%sok %d %s\n", ok ? "" : "not ", ++n, name);
+	fflush(stdout);
+	failed += !ok;
+}
+
+static bool disconnected(struct conn *c)
+{
+	struct frame f;
+	int i;
+
+	for (i = 0; i < 300 && !c->gone; i++)
+		receive(c, &f, 10);
+	return c->gone;
+}
+
+static bool alive(struct conn *c)
+{
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_PING, 0, 0);
+	send_frame(c, &f);
+	return receive_op(c, &f, RCHAR_OP_PONG);
+}
+
+/* ---- connection requests ---- */
+
+static void request(const char *name, void (*spoil)(struct rchar_wire_conn *), int len,
+		    int reason)
+{
+	struct rchar_wire_conn req;
+	struct conn c;
+	int event;
+
+	good_request(&req);
+	spoil(&req);
+	event = dial(&c, &req, len);
+	result(name, event == RDMA_CM_EVENT_REJECTED && c.reject_reason == reason);
+	hang_up(&c);
+}
+
+static void no_change(struct rchar_wire_conn *r) { (void)r; }
+static void bad_magic(struct rchar_wire_conn *r) { r->magic ^= 1; }
+static void bad_major(struct rchar_wire_conn *r) { r->major = 9; }
+static void bad_lane(struct rchar_wire_conn *r) { r->lane = 1; }
+static void bad_lanes(struct rchar_wire_conn *r) { r->lanes = 200; }
+static void no_link(struct rchar_wire_conn *r) { r->link_id = 0; }
+static void no_depth(struct rchar_wire_conn *r) { r->depth = 0; }
+static void big_depth(struct rchar_wire_conn *r) { r->depth = 0xffff; }
+static void no_frame(struct rchar_wire_conn *r) { r->frame_size = 0; }
+static void big_frame(struct rchar_wire_conn *r) { r->frame_size = ~0u; }
+static void bad_flags(struct rchar_wire_conn *r) { r->flags = 1; }
+
+static void requests(void)
+{
+	int len = sizeof(struct rchar_wire_conn), p = RCHAR_REASON_PROTOCOL;
+
+	request("request_with_another_magic", bad_magic, len, p);
+	request("request_of_another_version", bad_major, len, RCHAR_REASON_VERSION);
+	request("request_without_private_data", no_change, 0, p);
+	request("request_cut_short", no_change, 10, p);
+	request("request_for_lane_1_of_1", bad_lane, len, p);
+	request("request_for_200_lanes", bad_lanes, len, p);
+	request("request_with_link_id_0", no_link, len, p);
+	request("request_with_depth_0", no_depth, len, p);
+	request("request_with_depth_65535", big_depth, len, p);
+	request("request_with_frame_size_0", no_frame, len, p);
+	request("request_with_frame_size_4g", big_frame, len, p);
+	request("request_with_reserved_flags", bad_flags, len, p);
+}
+
+/* ---- frames that break the connection ---- */
+
+static void breaks(const char *name, int op, uint32_t session, uint32_t len,
+		   void (*spoil)(struct frame *))
+{
+	struct frame f;
+	struct conn c;
+
+	connect_well(&c);
+	memset(f.payload, 0, sizeof(f.payload));
+	fill(&c, &f, op, session, len);
+	if (spoil)
+		spoil(&f);
+	send_raw(&c, &f, sizeof(f.h) + len);
+	result(name, disconnected(&c));
+	hang_up(&c);
+}
+
+static void flags_80(struct frame *f) { f->h.flags = 0x80; }
+static void len_more(struct frame *f) { f->h.len = htole32(le32toh(f->h.len) + 1); }
+static void len_huge(struct frame *f) { f->h.len = ~0u; }
+static void credits_many(struct frame *f) { f->h.credits = 0xffff; }
+static void credits_one(struct frame *f) { f->h.credits = htole16(DEPTH); }
+static void ack_ahead(struct frame *f) { f->h.ack = htole32(le32toh(f->h.ack) + 5); }
+static void ack_behind(struct frame *f) { f->h.ack = htole32(le32toh(f->h.ack) - 1); }
+static void seq_ahead(struct frame *f) { f->h.seq = htole32(le32toh(f->h.seq) + 1); }
+static void seq_on_ping(struct frame *f) { f->h.seq = htole32(7); }
+
+static void open_payload(struct frame *f)
+{
+	struct rchar_wire_open *o = (void *)f->payload;
+
+	memset(o, 0, sizeof(*o));
+	o->type = RCHAR_TYPE_STREAM;
+	strcpy((char *)o->name, channel);
+}
+
+static void open_slash(struct frame *f)
+{
+	open_payload(f);
+	memcpy(f->payload + offsetof(struct rchar_wire_open, name), "a/b", 4);
+}
+
+static void open_unterminated(struct frame *f)
+{
+	open_payload(f);
+	memset(f->payload + offsetof(struct rchar_wire_open, name), 'a', 32);
+}
+
+static void open_garbage(struct frame *f)
+{
+	open_payload(f);
+	f->payload[sizeof(struct rchar_wire_open) - 1] = 'x';
+}
+
+static void open_flags(struct frame *f)
+{
+	open_payload(f);
+	f->payload[offsetof(struct rchar_wire_open, flags)] = 0x40;
+}
+
+static void open_window(struct frame *f)
+{
+	open_payload(f);
+	f->h.window = ~0u;
+}
+
+static void frames(void)
+{
+	uint32_t open = sizeof(struct rchar_wire_open);
+	struct conn c;
+	struct rchar_wire_conn req;
+	struct frame f;
+
+	breaks("op_0", 0, 0, 0, NULL);
+	breaks("op_6", 6, 0, 0, NULL);
+	breaks("op_255", 255, 1, 0, NULL);
+	breaks("unknown_flags", RCHAR_OP_PING, 0, 0, flags_80);
+	breaks("length_larger_than_the_frame", RCHAR_OP_DATA, 1, 10, len_more);
+	breaks("length_4g", RCHAR_OP_DATA, 1, 10, len_huge);
+	breaks("length_on_ping", RCHAR_OP_PING, 0, 4, NULL);
+	breaks("data_without_bytes", RCHAR_OP_DATA, 1, 0, NULL);
+	breaks("data_for_session_0", RCHAR_OP_DATA, 0, 10, NULL);
+	breaks("ping_for_a_session", RCHAR_OP_PING, 1, 0, NULL);
+	breaks("sequence_number_ahead", RCHAR_OP_DATA, 1, 10, seq_ahead);
+	breaks("sequence_number_on_ping", RCHAR_OP_PING, 0, 0, seq_on_ping);
+	breaks("ack_of_what_was_not_sent", RCHAR_OP_PING, 0, 0, ack_ahead);
+	breaks("ack_that_goes_back", RCHAR_OP_PING, 0, 0, ack_behind);
+	breaks("credits_65535", RCHAR_OP_PING, 0, 0, credits_many);
+	breaks("credits_for_buffers_never_used", RCHAR_OP_PING, 0, 0, credits_one);
+	breaks("second_hello", RCHAR_OP_HELLO, 0, sizeof(struct rchar_wire_hello), NULL);
+	breaks("ready_from_the_initiator", RCHAR_OP_READY, 0,
+	       sizeof(struct rchar_wire_hello), NULL);
+	breaks("open_of_a_name_with_a_slash", RCHAR_OP_OPEN, 1, open, open_slash);
+	breaks("open_of_a_name_without_end", RCHAR_OP_OPEN, 1, open, open_unterminated);
+	breaks("open_with_bytes_behind_the_name", RCHAR_OP_OPEN, 1, open, open_garbage);
+	breaks("open_with_unknown_flags", RCHAR_OP_OPEN, 1, open, open_flags);
+	breaks("open_with_a_window_of_4g", RCHAR_OP_OPEN, 1, open, open_window);
+	breaks("open_cut_short", RCHAR_OP_OPEN, 1, 8, NULL);
+	breaks("reset_cut_short", RCHAR_OP_RESET, 1, 4, NULL);
+
+	connect_well(&c);
+	send_raw(&c, "short", 5);
+	result("frame_shorter_than_a_header", disconnected(&c));
+	hang_up(&c);
+
+	good_request(&req);
+	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED)
+		bail("connect");
+	fill(&c, &f, RCHAR_OP_OPEN, 1, open);
+	open_payload(&f);
+	send_frame(&c, &f);
+	result("open_before_hello", disconnected(&c));
+	hang_up(&c);
+
+	good_request(&req);
+	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED)
+		bail("connect");
+	result("hello_with_a_wrong_nonce", !hello(&c, 1) && disconnected(&c));
+	hang_up(&c);
+
+	good_request(&req);
+	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED)
+		bail("connect");
+	result("no_hello_at_all_is_timed_out", next_event(&c, 9000) == RDMA_CM_EVENT_DISCONNECTED);
+	hang_up(&c);
+}
+
+/* ---- frames that are only about a session ---- */
+
+static void sessions(void)
+{
+	uint32_t open = sizeof(struct rchar_wire_open), i;
+	struct frame f;
+	struct conn c;
+
+	connect_well(&c);
+	fill(&c, &f, RCHAR_OP_DATA, 77, 100);
+	send_frame(&c, &f);
+	result("data_for_an_unknown_session_is_ignored", alive(&c));
+
+	fill(&c, &f, RCHAR_OP_OPEN, 1, open);
+	open_payload(&f);
+	strcpy((char *)f.payload + offsetof(struct rchar_wire_open, name), "nosuch");
+	send_frame(&c, &f);
+	result("open_of_no_channel_is_refused", receive_op(&c, &f, RCHAR_OP_REFUSED) &&
+	       f.payload[0] == RCHAR_REASON_NO_CHANNEL && alive(&c));
+
+	fill(&c, &f, RCHAR_OP_OPEN, 2, open);
+	open_payload(&f);
+	f.payload[0] = 99;
+	send_frame(&c, &f);
+	result("open_of_another_type_is_refused", receive_op(&c, &f, RCHAR_OP_REFUSED) &&
+	       f.payload[0] == RCHAR_REASON_WRONG_TYPE && alive(&c));
+
+	fill(&c, &f, RCHAR_OP_OPEN, 3, open);
+	open_payload(&f);
+	send_frame(&c, &f);
+	result("a_good_open_is_taken", receive_op(&c, &f, RCHAR_OP_OPENED));
+	/* The window of the channel is 64 KiB. */
+	for (i = 0; i < 5; i++) {
+		fill(&c, &f, RCHAR_OP_DATA, 3, 16000);
+		send_frame(&c, &f);
+	}
+	result("data_beyond_the_window_resets_the_session",
+	       receive_op(&c, &f, RCHAR_OP_RESET) && le32toh(f.h.session) == 3 &&
+	       f.payload[0] == RCHAR_REASON_WINDOW && alive(&c));
+
+	fill(&c, &f, RCHAR_OP_OPEN, 4, open);
+	open_payload(&f);
+	send_frame(&c, &f);
+	if (!receive_op(&c, &f, RCHAR_OP_OPENED))
+		bail("open");
+	fill(&c, &f, RCHAR_OP_OPEN, 4, open);
+	open_payload(&f);
+	send_frame(&c, &f);
+	result("open_of_a_session_in_use_breaks", disconnected(&c));
+	hang_up(&c);
+
+	connect_well(&c);
+	fill(&c, &f, RCHAR_OP_OPEN, 1, open);
+	open_payload(&f);
+	send_frame(&c, &f);
+	if (!receive_op(&c, &f, RCHAR_OP_OPENED))
+		bail("open");
+	fill(&c, &f, RCHAR_OP_FIN, 1, 0);
+	send_frame(&c, &f);
+	fill(&c, &f, RCHAR_OP_DATA, 1, 10);
+	send_frame(&c, &f);
+	result("data_after_fin_breaks", disconnected(&c));
+	hang_up(&c);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		fprintf(stderr, "usage: badpeer ADDR CHANNEL\n");
+		return 2;
+	}
+	peer_addr = argv[1];
+	channel = argv[2];
+	printf("TAP version 13\n");
+	requests();
+	frames();
+	sessions();
+	return failed != 0;
+}

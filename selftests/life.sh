@@ -1,0 +1,289 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# How channels and links begin, fail, recover and end. Two machines.
+. ./ksft.sh
+
+clean() { rchar del all; on b rchar del all; }
+
+connect_before_the_listener_exists() {
+	on b rchar add early stream connect 10.0.0.1
+	until_true 10 is_reason early not-listening b
+	is_state early retrying b || is_state early connecting b
+	rchar add early stream listen 10.0.0.1
+	on b rchar -w 10 show early
+	clean
+}
+
+connect_long_before_the_listener_exists() {
+	on b rchar add early stream connect 10.0.0.1
+	# Until the pause between attempts has grown to seconds.
+	until_true 30 test "$(counter b 'rchar -j link' attempts)" -ge 0
+	until_true 30 eval '[ "$(counter b "rchar -j link" attempts)" -ge 6 ]'
+	rchar add early stream listen 10.0.0.1
+	on b rchar -w 10 show early
+	on b 'echo hello >/dev/rchar/early'
+	[ "$(cat /dev/rchar/early)" = hello ]
+	clean
+}
+
+wrong_name_is_refused_with_a_reason() {
+	rchar add right stream listen 10.0.0.1
+	on b rchar -w 10 add wrong stream connect 10.0.0.1
+	[ "$(on b rio open /dev/rchar/wrong rw)" = ECONNREFUSED ]
+	is_reason wrong no-channel b
+	on b rchar show wrong | grep -q 'the peer has no channel of that name'
+	[ "$(counter b 'rchar -j stats' open_errors)" = 1 ]
+	clean
+}
+
+wrong_port_times_out_with_a_reason() {
+	rchar add right stream listen 10.0.0.1
+	on b rchar add right stream connect 10.0.0.1:7000 open-timeout 300ms
+	[ "$(on b rio open /dev/rchar/right rw)" = ETIMEDOUT ]
+	until_true 5 is_reason right not-listening b
+	clean
+}
+
+unreachable_address_times_out_with_a_reason() {
+	on b rchar add far stream connect 10.0.0.77 open-timeout 300ms
+	[ "$(on b rio open /dev/rchar/far rw)" = ETIMEDOUT ]
+	until_true 20 eval 'is_reason far address b || is_reason far unreachable b'
+	expect_status 4 on b rchar -w 1 show far
+	clean
+}
+
+listen_waits_for_its_address() {
+	rchar add later stream listen 10.0.0.50
+	is_state later waiting
+	is_reason later no-device
+	ip addr add 10.0.0.50/24 dev net0
+	until_true 10 is_state later listening
+	on b rchar -w 10 add later stream connect 10.0.0.50
+	rchar del later
+	on b rchar del later
+	ip addr del 10.0.0.50/24 dev net0
+}
+
+many_channels_share_one_link() {
+	local i
+
+	for i in 1 2 3 4 5; do
+		rchar add "c$i" stream listen 10.0.0.1
+		on b rchar -w 10 add "c$i" stream connect 10.0.0.1
+	done
+	[ "$(on b rchar -j link | grep -o '"link":' | wc -l)" = 1 ]
+	clean
+}
+
+link_reset_in_the_middle_loses_nothing() {
+	local i reader writer id
+
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	rio read /dev/rchar/pipe 5 >/tmp/got &
+	reader=$!
+	on b rio write /dev/rchar/pipe 5 67108864 &
+	writer=$!
+	id=$(rchar link | sed -n 's/: from.*//p')
+	for i in 1 2 3 4 5; do
+		sleep 0.3
+		rchar link reset "$id" 2>/dev/null || true
+	done
+	wait $writer
+	wait $reader
+	[ "$(cat /tmp/got)" = 67108864 ]
+	[ "$(counter a 'rchar -j link' connects)" -ge 2 ]
+	clean
+}
+
+close_survives_a_link_reset() {
+	local reader
+
+	rchar add pipe stream listen 10.0.0.1 window 4m
+	on b rchar -w 10 add pipe stream connect 10.0.0.1 window 4m
+	# Written and closed while the link is down: nothing of it is sent yet.
+	on b 'rio write /dev/rchar/pipe 6 1000000; rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+	[ "$(rio read /dev/rchar/pipe 6)" = 1000000 ]
+	on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p"); rio write /dev/rchar/pipe 7 1000000'
+	[ "$(rio read /dev/rchar/pipe 7)" = 1000000 ]
+	clean
+}
+
+device_removed_and_back_loses_nothing() {
+	local reader writer
+
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	rio read /dev/rchar/pipe 8 >/tmp/got &
+	reader=$!
+	on b rio write /dev/rchar/pipe 8 67108864 &
+	writer=$!
+	sleep 0.4
+	on b 'rdma link del rxe0; rdma link add rxe0 type rxe netdev net0'
+	sleep 0.4
+	rdma link del rxe0
+	rdma link add rxe0 type rxe netdev net0
+	wait $writer
+	wait $reader
+	[ "$(cat /tmp/got)" = 67108864 ]
+	clean
+}
+
+peer_module_gone_and_back() {
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	rmmod rdma_char
+	until_true 10 is_state pipe retrying b
+	insmod /root/autoload/rdma_char.ko
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 20 show pipe
+	on b 'echo again >/dev/rchar/pipe'
+	[ "$(cat /dev/rchar/pipe)" = again ]
+	clean
+}
+
+peer_restart_resets_open_sessions() {
+	local holder
+
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	on b 'cat /dev/rchar/pipe; echo "cat $?"' >/tmp/out 2>&1 &
+	holder=$!
+	until_true 10 eval 'rchar session | grep -q "state waiting"'
+	rmmod rdma_char
+	insmod /root/autoload/rdma_char.ko
+	rchar add pipe stream listen 10.0.0.1
+	wait $holder
+	grep -q 'Connection reset' /tmp/out
+	clean
+}
+
+monitor_tells_each_change() {
+	on b 'rchar -j -w 60 monitor' >/tmp/events &
+	local mon=$!
+	sleep 0.5
+	on b rchar add ev stream connect 10.0.0.1
+	rchar add ev stream listen 10.0.0.1
+	on b rchar -w 5 show ev
+	on b 'echo x >/dev/rchar/ev'
+	on b rchar set ev window 128k
+	on b rchar del ev
+	until_true 20 grep -q channel-del /tmp/events
+	on b killall rchar
+	wait $mon || true
+	local e
+	for e in channel-new channel-state link-state session-state channel-set channel-del; do
+		grep -q "\"event\":\"$e\"" /tmp/events || { echo "no $e"; cat /tmp/events; return 1; }
+	done
+	clean
+}
+
+exit_codes() {
+	expect_status 1 rchar frobnicate
+	expect_status 1 rchar add x stream
+	expect_status 2 rchar del nosuch
+	expect_status 2 rchar add 'a/b' stream listen 10.0.0.1
+	expect_status 2 rchar add m message listen 10.0.0.1
+	expect_status 4 rchar -w 1 add t stream connect 10.0.0.1:9
+	rchar del t
+	rmmod rdma_char
+	expect_status 3 rchar show
+	rchar -j version | grep -q '"module":null'
+	insmod /root/autoload/rdma_char.ko
+}
+
+node_has_mode_uid_gid() {
+	rchar add node stream listen 10.0.0.1 mode 0640 uid 65534 gid 119
+	[ "$(stat -c '%a %u %g %F' /dev/rchar/node)" = "640 65534 119 character special file" ]
+	rchar del node
+	[ ! -e /dev/rchar/node ]
+	rchar add node stream listen 10.0.0.1
+	[ "$(stat -c '%a %u' /dev/rchar/node)" = "600 0" ]
+	rchar del node
+}
+
+rmmod_is_refused_while_a_file_is_open() {
+	local holder
+
+	rchar add busy stream listen 10.0.0.1
+	on b rchar -w 10 add busy stream connect 10.0.0.1
+	on b 'rio hold /dev/rchar/busy rw /tmp/held >/dev/null 2>&1 & echo $!' >/tmp/pid
+	rio hold /dev/rchar/busy rw /tmp/held >/dev/null 2>&1 &
+	holder=$!
+	until_true 10 test -e /tmp/held
+	expect_status 1 rmmod rdma_char
+	kill $holder
+	wait $holder || true
+	until_true 10 rmmod rdma_char
+	insmod /root/autoload/rdma_char.ko
+	on b 'pkill rio || killall rio'
+	clean
+}
+
+rmmod_under_traffic_of_the_peer() {
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 10 add pipe stream connect 10.0.0.1 recovery-timeout 1s
+	# The peer writes into the backlog; nobody has the device open here.
+	on b 'for i in 1 2 3 4; do cat /bin/busybox >/dev/rchar/pipe & done; wait' >/dev/null 2>&1 &
+	local writer=$!
+	until_true 10 test "$(counter a 'rchar -j stats' rx_bytes)" -ge 0
+	rmmod rdma_char
+	insmod /root/autoload/rdma_char.ko
+	wait $writer || true
+	clean
+}
+
+load_and_unload_50_times() {
+	local i
+
+	for i in $(seq 50); do
+		rmmod rdma_char
+		insmod /root/autoload/rdma_char.ko
+		rchar add loop stream listen 10.0.0.1
+		[ $((i % 10)) != 0 ] || {
+			rchar -w 5 add back stream connect 10.0.0.1/loop
+			echo "$i" >/dev/rchar/back
+			[ "$(cat /dev/rchar/loop)" = "$i" ]
+		}
+	done
+	clean
+}
+
+nothing_is_left_behind() {
+	local loaded
+
+	rmmod rdma_char
+	on b rmmod rdma_char
+	# Disconnected cm_ids wait out the CM's timewait.
+	until_true 20 eval 'rdma resource show | sed "s/^[0-9]*//; s/ctx.*//" | cmp - /tmp/resources'
+	insmod /root/autoload/rdma_char.ko
+	on b insmod /root/autoload/rdma_char.ko
+	loaded=$(rdma resource show | sed 's/^[0-9]*//; s/ctx.*//')
+	[ "$loaded" = "$(cat /tmp/resources)" ]
+	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
+}
+
+plan 19
+rmmod rdma_char
+rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
+insmod /root/autoload/rdma_char.ko
+run connect_before_the_listener_exists
+run connect_long_before_the_listener_exists
+run wrong_name_is_refused_with_a_reason
+run wrong_port_times_out_with_a_reason
+run unreachable_address_times_out_with_a_reason
+run listen_waits_for_its_address
+run many_channels_share_one_link
+run link_reset_in_the_middle_loses_nothing
+run close_survives_a_link_reset
+run device_removed_and_back_loses_nothing
+run peer_module_gone_and_back
+run peer_restart_resets_open_sessions
+run monitor_tells_each_change
+run exit_codes
+run node_has_mode_uid_gid
+run rmmod_is_refused_while_a_file_is_open
+run rmmod_under_traffic_of_the_peer
+run load_and_unload_50_times
+run nothing_is_left_behind
+finish

@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Bytes through stream channels between two machines: a listens, b connects.
+. ./ksft.sh
+
+transfer() { # bytes seed direction
+	local got reader
+
+	if [ "$3" = b-to-a ]; then
+		rio read /dev/rchar/pipe "$2" >"/tmp/got.$2" &
+		reader=$!
+		on b rio write /dev/rchar/pipe "$2" "$1"
+	else
+		on b rio read /dev/rchar/pipe "$2" >"/tmp/got.$2" &
+		reader=$!
+		rio write /dev/rchar/pipe "$2" "$1"
+	fi
+	wait "$reader"
+	got=$(cat "/tmp/got.$2")
+	[ "$got" = "$1" ] || { echo "sent $1, received $got"; return 1; }
+}
+
+link_comes_up() {
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	is_state pipe listening
+	is_state pipe up b
+}
+
+sizes_around_borders() {
+	local n seed=100
+
+	for n in 0 1 4095 4096 4097 16383 16384 16385 1048576; do
+		transfer $n $((seed++)) b-to-a
+		transfer $n $((seed++)) a-to-b
+	done
+}
+
+random_pieces_256_mib() { transfer 268435456 7 b-to-a; }
+
+both_directions_at_once() {
+	rio duplex /dev/rchar/pipe 40 33554432 &
+	local here=$!
+	on b rio duplex /dev/rchar/pipe 41 33554432
+	wait $here
+}
+
+sixty_four_sessions_one_queue_pair() {
+	local there
+
+	on b rio many /dev/rchar/pipe 64 1000 300000 >/tmp/sent &
+	there=$!
+	# All are open at once: they wait for open() here.
+	until_true 20 eval '[ "$(counter a "rchar -j" waiting)" = 64 ]'
+	[ "$(qps a)" = 1 ] && [ "$(qps b)" = 1 ] || { echo "queue pairs: a $(qps a), b $(qps b)"; return 1; }
+	rio serve /dev/rchar/pipe 64 1000 >/tmp/served
+	wait $there
+	[ "$(grep -c '^300000$' /tmp/served)" = 64 ]
+	[ "$(qps a)" = 1 ] && [ "$(qps b)" = 1 ]
+}
+
+ten_reopenings_no_new_connection() {
+	local i before after
+
+	before=$(counter b 'rchar -j link' connects)
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		transfer 1000 "$i" b-to-a
+	done
+	after=$(counter b 'rchar -j link' connects)
+	[ "$before" = 1 ] && [ "$after" = 1 ] || { echo "connects: $before, then $after"; return 1; }
+}
+
+cat_and_sha256() {
+	sha256sum </dev/rchar/pipe >/tmp/sum &
+	local here=$!
+	on b 'cat /bin/busybox /bin/bash >/dev/rchar/pipe'
+	wait $here
+	[ "$(cut -d' ' -f1 /tmp/sum)" = "$(cat /bin/busybox /bin/bash | sha256sum | cut -d' ' -f1)" ]
+}
+
+ipv6() {
+	rchar add six stream listen '[fd00::1]:7472'
+	on b rchar -w 10 add six stream connect '[fd00::1]:7472'
+	cat /dev/rchar/six >/tmp/six &
+	local here=$!
+	on b 'cat /bin/bash >/dev/rchar/six'
+	wait $here
+	cmp /tmp/six /bin/bash
+	rchar del six
+	on b rchar del six
+}
+
+remote_name_and_from_address() {
+	rchar add inbox stream listen 10.0.0.1
+	on b rchar -w 10 add outbox stream connect 10.0.0.1:7471/inbox from 10.0.0.2
+	cat /dev/rchar/inbox >/tmp/inbox &
+	local here=$!
+	on b 'echo hello there >/dev/rchar/outbox'
+	wait $here
+	[ "$(cat /tmp/inbox)" = "hello there" ]
+	rchar del inbox
+	on b rchar del outbox
+}
+
+rdma_carried_it() {
+	local path=/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts before after
+
+	before=$(on b cat $path)
+	transfer 8388608 77 b-to-a
+	after=$(on b cat $path)
+	# 8 MiB in packets of at most 4096 bytes.
+	[ $((after - before)) -ge 2048 ] || { echo "only $((after - before)) RDMA packets"; return 1; }
+}
+
+no_credit_was_ever_missed() {
+	# Test builds do not retry a receiver that is not ready: it would have broken the link.
+	[ "$(cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_rnr_err)" = 0 ]
+	[ "$(on b cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_rnr_err)" = 0 ]
+	[ "$(counter b 'rchar -j link' connects)" -le 2 ]
+}
+
+plan 12
+run link_comes_up
+run sizes_around_borders
+run random_pieces_256_mib
+run both_directions_at_once
+run sixty_four_sessions_one_queue_pair
+run ten_reopenings_no_new_connection
+run cat_and_sha256
+run ipv6
+run remote_name_and_from_address
+run rdma_carried_it
+run no_credit_was_ever_missed
+delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
+run delete_all
+finish
