@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+# The front door. 'make help' lists everything.
+VERSION := $(shell cat VERSION)
+PREFIX  ?= /usr
+DESTDIR ?=
+BUILD   := build
+
+# The kernel to build for: KDIR=/path/to/build-tree, or KERNEL=version, or the newest
+# Debian kernel installed (which need not be the one that runs).
+NEWEST_KERNEL = $(shell ls /lib/modules 2>/dev/null | grep -- -amd64$$ | sort -V | tail -n1)
+RUNNING_KERNEL := $(shell uname -r)
+KERNEL  ?= $(if $(wildcard /lib/modules/$(RUNNING_KERNEL)/build),$(RUNNING_KERNEL),$(NEWEST_KERNEL))
+KDIR    ?= /lib/modules/$(KERNEL)/build
+# y: kernel builds of our own, where a receiver that is not ready is never waited for
+DEBUG   ?= n
+
+.PHONY: help
+help: ## this list
+	@echo "rdma_char $(VERSION): RDMA as a file"
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+		awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
+	@echo
+	@echo "  KERNEL=$(KERNEL)  KDIR=$(KDIR)  PREFIX=$(PREFIX)  DESTDIR=$(DESTDIR)"
+
+.PHONY: deps
+deps: ## install what building and testing need (Debian packages, as root)
+	@./selftests/deps
+
+.PHONY: module
+module: ## build the kernel module rdma_char.ko (KERNEL=, KDIR=, DEBUG=y)
+	@[ -e "$(KDIR)/Makefile" ] || { echo "no kernel headers at $(KDIR): install linux-headers-$(KERNEL), or 'make deps'" >&2; exit 1; }
+	$(MAKE) -C $(KDIR) M=$(CURDIR) RCHAR_DEBUG=$(DEBUG) modules
+
+.PHONY: tools
+tools: ## build the tool rchar
+	@$(MAKE) -C tools O=$(CURDIR)/$(BUILD)/tools
+
+.PHONY: demo
+demo: deps ## two virtual machines, a real file through two devices, and the proof
+	@$(MAKE) --no-print-directory module tools >$(BUILD)-demo.log 2>&1 || { cat $(BUILD)-demo.log; exit 1; }
+	@rm -f $(BUILD)-demo.log
+	@./selftests/demo/demo
+
+.PHONY: check
+check: deps ## all tests
+	@./selftests/check
+
+.PHONY: check-static
+check-static: ## only the checks that boot nothing
+	@./selftests/check --static
+
+.PHONY: shell
+shell: deps module tools ## two joined virtual machines, module loaded, for you to try things in
+	@./selftests/vm/shell
+
+.PHONY: bench
+bench: deps module tools ## throughput and latency beside perftest and rsockets
+	@./selftests/bench/bench
+
+.PHONY: install
+install: ## install module, tool and man page for KERNEL under DESTDIR (as root)
+	@[ -e rdma_char.ko ] && [ -e $(BUILD)/tools/rchar ] || { echo "nothing is built: 'make module tools' first" >&2; exit 1; }
+	install -D -m 644 rdma_char.ko $(DESTDIR)/lib/modules/$(KERNEL)/updates/rdma_char.ko
+	install -D -m 755 $(BUILD)/tools/rchar $(DESTDIR)$(PREFIX)/sbin/rchar
+	install -D -m 644 Documentation/rchar.8 $(DESTDIR)$(PREFIX)/share/man/man8/rchar.8
+	install -D -m 644 kmod/uapi/linux/rdma_char.h $(DESTDIR)$(PREFIX)/include/linux/rdma_char.h
+	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
+
+.PHONY: uninstall
+uninstall: ## undo 'make install'
+	rm -f $(DESTDIR)/lib/modules/$(KERNEL)/updates/rdma_char.ko
+	rm -f $(DESTDIR)$(PREFIX)/sbin/rchar $(DESTDIR)$(PREFIX)/share/man/man8/rchar.8
+	rm -f $(DESTDIR)$(PREFIX)/include/linux/rdma_char.h
+	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
+
+.PHONY: clean
+clean: ## remove what was built here (the cache of test machines stays)
+	-[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
+	rm -rf $(BUILD)
