@@ -256,10 +256,7 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 	if (flow->lane == lane)
 		pump(flow);
 	spin_unlock_bh(&flow->lock);
-	while ((txb = list_first_entry_or_null(&reaped, struct rchar_txbuf, posted))) {
-		list_del_init(&txb->posted);
-		rchar_txbuf_put(txb);
-	}
+	rchar_lane_tx_put(&reaped);
 	if (wq_has_sleeper(&flow->link->wait))
 		wake_up_all(&flow->link->wait);
 }
@@ -508,7 +505,6 @@ void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 res
 	flow->rx_acked = flow->rx_next;
 	flow->ack_now = false;
 	rchar_credit_init(&lane->tx.credit, lane->peer.depth, RCHAR_LANE_DEPTH);
-	lane->tx.max_len = min_t(u32, lane->peer.frame_size, RCHAR_FRAME_SIZE);
 	lane->tx.open = true;
 	spin_unlock_bh(&flow->lock);
 	finish_acked(flow, &acked);

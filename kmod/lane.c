@@ -348,6 +348,20 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 	}
 }
 
+/**
+ * rchar_lane_tx_put() - drop the send queue's references, without the lock
+ * @reaped: from rchar_lane_tx_reap()
+ */
+void rchar_lane_tx_put(struct list_head *reaped)
+{
+	struct rchar_txbuf *txb;
+
+	while ((txb = list_first_entry_or_null(reaped, struct rchar_txbuf, posted))) {
+		list_del_init(&txb->posted);
+		rchar_txbuf_put(txb);
+	}
+}
+
 /* ---- set-up ---- */
 
 static int alloc_controls(struct rchar_lane *lane)
@@ -547,16 +561,6 @@ void rchar_lane_up(struct rchar_lane *lane)
 
 /* ---- teardown ---- */
 
-static void put_reaped(struct list_head *reaped)
-{
-	struct rchar_txbuf *txb;
-
-	while ((txb = list_first_entry_or_null(reaped, struct rchar_txbuf, posted))) {
-		list_del_init(&txb->posted);
-		rchar_txbuf_put(txb);
-	}
-}
-
 /* Nobody posts any more: what the queues hold comes out, then belongs to us. */
 static void drain(struct rchar_lane *lane)
 {
@@ -575,7 +579,7 @@ static void drain(struct rchar_lane *lane)
 	spin_lock_bh(&lane->flow->lock);
 	rchar_lane_tx_reap(lane, NULL, &reaped);
 	spin_unlock_bh(&lane->flow->lock);
-	put_reaped(&reaped);
+	rchar_lane_tx_put(&reaped);
 	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
 		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
 	if (lane->hdrs_dma)

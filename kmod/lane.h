@@ -38,7 +38,6 @@ struct rchar_link;
  * @wanted: set of BIT(op) control frames to be sent
  * @first: first of the chain being built for ib_post_send()
  * @last: last of it
- * @max_len: payload bytes the peer's buffers and our SGEs allow
  * @controls: frames for CREDIT, PING, PONG, HELLO, READY: never allocated late
  */
 struct rchar_lane_tx {
@@ -50,7 +49,6 @@ struct rchar_lane_tx {
 	u32 wanted;
 	struct rchar_txbuf *first;
 	struct rchar_txbuf *last;
-	u32 max_len;
 	struct rchar_txbuf *controls[RCHAR_LANE_CONTROLS];
 };
 
@@ -133,13 +131,14 @@ void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason);
 int rchar_lane_setup(struct rchar_lane *lane);
 void rchar_lane_up(struct rchar_lane *lane);
 
-/* For flow.c, all under the flow's lock. */
+/* For flow.c, all but the put under the flow's lock. */
 bool rchar_lane_tx_room(struct rchar_lane *lane);
 struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane);
 void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack);
 void rchar_lane_tx_post(struct rchar_lane *lane);
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped);
+void rchar_lane_tx_put(struct list_head *reaped);
 
 int rchar_lane_init(void);
 void rchar_lane_exit(void);

@@ -9,11 +9,7 @@
 #include <net/sock.h>
 #include "addr.h"
 #include "channel.h"
-#include "cm.h"
-#include "compat/compat.h"
 #include "frame.h"
-#include "ibdev.h"
-#include "ledger.h"
 #include "link.h"
 #include "nlfill.h"
 #include "session.h"
@@ -476,7 +472,10 @@ static int channel_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len ?: ret;
 }
 
-static int link_dump(struct sk_buff *skb, struct netlink_callback *cb)
+/* Walk the links of the namespace; args[0] is how far the walk has come. */
+static int dump_links(struct sk_buff *skb, struct netlink_callback *cb,
+		      int (*one)(struct sk_buff *skb, struct netlink_callback *cb,
+				 struct rchar_link *link))
 {
 	struct net *net = sock_net(skb->sk);
 	struct rchar_link *link;
@@ -485,12 +484,23 @@ static int link_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	cb->seq = rchar_nlfill_generation();
 	while (!ret && (link = rchar_link_next(cb->args[0]))) {
 		if (link->net == net)
-			ret = dump_one(skb, cb, RCHAR_CMD_LINK_GET, fill_link, link);
+			ret = one(skb, cb, link);
 		if (!ret)
 			cb->args[0] = link->serial;
 		rchar_link_put(link);
 	}
 	return skb->len ?: ret;
+}
+
+static int dump_link(struct sk_buff *skb, struct netlink_callback *cb,
+		     struct rchar_link *link)
+{
+	return dump_one(skb, cb, RCHAR_CMD_LINK_GET, fill_link, link);
+}
+
+static int link_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump_links(skb, cb, dump_link);
 }
 
 static int dump_sessions_of(struct sk_buff *skb, struct netlink_callback *cb,
@@ -506,26 +516,14 @@ static int dump_sessions_of(struct sk_buff *skb, struct netlink_callback *cb,
 			cb->args[1] = id;
 		rchar_session_put(s);
 	}
+	if (!ret)
+		cb->args[1] = 0;	/* the next link from its beginning */
 	return ret;
 }
 
 static int session_dump(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct net *net = sock_net(skb->sk);
-	struct rchar_link *link;
-	int ret = 0;
-
-	cb->seq = rchar_nlfill_generation();
-	while (!ret && (link = rchar_link_next(cb->args[0]))) {
-		if (link->net == net)
-			ret = dump_sessions_of(skb, cb, link);
-		if (!ret) {
-			cb->args[0] = link->serial;
-			cb->args[1] = 0;
-		}
-		rchar_link_put(link);
-	}
-	return skb->len ?: ret;
+	return dump_links(skb, cb, dump_sessions_of);
 }
 
 /* ---- links and sessions ---- */

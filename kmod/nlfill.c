@@ -157,7 +157,7 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane)
 	     nla_put_u32(skb, RCHAR_A_LANE_QPN, lane->qpn) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS, lane->tx.credit.tx) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED, lane->flow->nr_queued) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, lane->tx.max_len) ||
+	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, lane->link->tx_max) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, RCHAR_LANE_DEPTH)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
