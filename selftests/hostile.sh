@@ -6,7 +6,7 @@
 
 rchar add victim stream listen 10.0.0.1 window 64k
 rchar add honest stream listen 10.0.0.1
-rchar -w 5 add good stream connect 10.0.0.1/honest
+rchar -w 60 add good stream connect 10.0.0.1/honest
 (while :; do cat /bin/busybox; done) >/dev/rchar/good 2>/dev/null &
 traffic=$!
 (

@@ -7,20 +7,20 @@ clean() { rchar del all; on b rchar del all; }
 
 connect_before_the_listener_exists() {
 	on b rchar add early stream connect 10.0.0.1
-	until_true 10 is_reason early not-listening b
+	until_true 60 is_reason early not-listening b
 	is_state early retrying b || is_state early connecting b
 	rchar add early stream listen 10.0.0.1
-	on b rchar -w 10 show early
+	on b rchar -w 60 show early
 	clean
 }
 
 connect_long_before_the_listener_exists() {
 	on b rchar add early stream connect 10.0.0.1
 	# Until the pause between attempts has grown to seconds.
-	until_true 30 test "$(counter b 'rchar -j link' attempts)" -ge 0
-	until_true 30 eval '[ "$(counter b "rchar -j link" attempts)" -ge 6 ]'
+	until_true 60 test "$(counter b 'rchar -j link' attempts)" -ge 0
+	until_true 60 eval '[ "$(counter b "rchar -j link" attempts)" -ge 6 ]'
 	rchar add early stream listen 10.0.0.1
-	on b rchar -w 10 show early
+	on b rchar -w 60 show early
 	on b 'echo hello >/dev/rchar/early'
 	[ "$(cat /dev/rchar/early)" = hello ]
 	clean
@@ -28,7 +28,7 @@ connect_long_before_the_listener_exists() {
 
 wrong_name_is_refused_with_a_reason() {
 	rchar add right stream listen 10.0.0.1
-	on b rchar -w 10 add wrong stream connect 10.0.0.1
+	on b rchar -w 60 add wrong stream connect 10.0.0.1
 	[ "$(on b rio open /dev/rchar/wrong rw)" = ECONNREFUSED ]
 	is_reason wrong no-channel b
 	on b rchar show wrong | grep -q 'the peer has no channel of that name'
@@ -40,14 +40,14 @@ wrong_port_times_out_with_a_reason() {
 	rchar add right stream listen 10.0.0.1
 	on b rchar add right stream connect 10.0.0.1:7000 open-timeout 300ms
 	[ "$(on b rio open /dev/rchar/right rw)" = ETIMEDOUT ]
-	until_true 5 is_reason right not-listening b
+	until_true 60 is_reason right not-listening b
 	clean
 }
 
 unreachable_address_times_out_with_a_reason() {
 	on b rchar add far stream connect 10.0.0.77 open-timeout 300ms
 	[ "$(on b rio open /dev/rchar/far rw)" = ETIMEDOUT ]
-	until_true 20 eval 'is_reason far address b || is_reason far unreachable b'
+	until_true 60 eval 'is_reason far address b || is_reason far unreachable b'
 	expect_status 4 on b rchar -w 1 show far
 	clean
 }
@@ -57,8 +57,8 @@ listen_waits_for_its_address() {
 	is_state later waiting
 	is_reason later no-device
 	ip addr add 10.0.0.50/24 dev net0
-	until_true 10 is_state later listening
-	on b rchar -w 10 add later stream connect 10.0.0.50
+	until_true 60 is_state later listening
+	on b rchar -w 60 add later stream connect 10.0.0.50
 	rchar del later
 	on b rchar del later
 	ip addr del 10.0.0.50/24 dev net0
@@ -69,7 +69,7 @@ many_channels_share_one_link() {
 
 	for i in 1 2 3 4 5; do
 		rchar add "c$i" stream listen 10.0.0.1
-		on b rchar -w 10 add "c$i" stream connect 10.0.0.1
+		on b rchar -w 60 add "c$i" stream connect 10.0.0.1
 	done
 	[ "$(on b rchar -j link | grep -o '"link":' | wc -l)" = 1 ]
 	clean
@@ -79,7 +79,7 @@ link_reset_in_the_middle_loses_nothing() {
 	local i reader writer id
 
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	rio read /dev/rchar/pipe 5 >/tmp/got &
 	reader=$!
 	on b rio write /dev/rchar/pipe 5 67108864 &
@@ -100,7 +100,7 @@ close_survives_a_link_reset() {
 	local reader
 
 	rchar add pipe stream listen 10.0.0.1 window 4m
-	on b rchar -w 10 add pipe stream connect 10.0.0.1 window 4m
+	on b rchar -w 60 add pipe stream connect 10.0.0.1 window 4m
 	# Written and closed while the link is down: nothing of it is sent yet.
 	on b 'rio write /dev/rchar/pipe 6 1000000; rchar link reset $(rchar link | sed -n "s/: to.*//p")'
 	[ "$(rio read /dev/rchar/pipe 6)" = 1000000 ]
@@ -113,7 +113,7 @@ device_removed_and_back_loses_nothing() {
 	local reader writer
 
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	rio read /dev/rchar/pipe 8 >/tmp/got &
 	reader=$!
 	on b rio write /dev/rchar/pipe 8 67108864 &
@@ -131,12 +131,12 @@ device_removed_and_back_loses_nothing() {
 
 peer_module_gone_and_back() {
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	rmmod rdma_char
-	until_true 10 is_state pipe retrying b
+	until_true 60 is_state pipe retrying b
 	insmod /root/autoload/rdma_char.ko
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 20 show pipe
+	on b rchar -w 60 show pipe
 	on b 'echo again >/dev/rchar/pipe'
 	[ "$(cat /dev/rchar/pipe)" = again ]
 	clean
@@ -146,10 +146,10 @@ peer_restart_resets_open_sessions() {
 	local holder
 
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	on b 'cat /dev/rchar/pipe; echo "cat $?"' >/tmp/out 2>&1 &
 	holder=$!
-	until_true 10 eval 'rchar session | grep -q "state waiting"'
+	until_true 60 eval 'rchar session | grep -q "state waiting"'
 	rmmod rdma_char
 	insmod /root/autoload/rdma_char.ko
 	rchar add pipe stream listen 10.0.0.1
@@ -161,14 +161,15 @@ peer_restart_resets_open_sessions() {
 monitor_tells_each_change() {
 	on b 'rchar -j -w 60 monitor' >/tmp/events &
 	local mon=$!
-	sleep 0.5
+	# Until it is there to hear them.
+	until_true 60 eval 'on b "rchar add ear stream listen 10.0.0.2; rchar del ear"; [ -s /tmp/events ]'
 	on b rchar add ev stream connect 10.0.0.1
 	rchar add ev stream listen 10.0.0.1
-	on b rchar -w 5 show ev
+	on b rchar -w 60 show ev
 	on b 'echo x >/dev/rchar/ev'
 	on b rchar set ev window 128k
 	on b rchar del ev
-	until_true 20 grep -q channel-del /tmp/events
+	until_true 60 grep -q channel-del /tmp/events
 	on b killall rchar
 	wait $mon || true
 	local e
@@ -206,15 +207,15 @@ rmmod_is_refused_while_a_file_is_open() {
 	local holder
 
 	rchar add busy stream listen 10.0.0.1
-	on b rchar -w 10 add busy stream connect 10.0.0.1
+	on b rchar -w 60 add busy stream connect 10.0.0.1
 	on b 'rio hold /dev/rchar/busy rw /tmp/held >/dev/null 2>&1 & echo $!' >/tmp/pid
 	rio hold /dev/rchar/busy rw /tmp/held >/dev/null 2>&1 &
 	holder=$!
-	until_true 10 test -e /tmp/held
+	until_true 60 test -e /tmp/held
 	expect_status 1 rmmod rdma_char
 	kill $holder
 	wait $holder || true
-	until_true 10 rmmod rdma_char
+	until_true 60 rmmod rdma_char
 	insmod /root/autoload/rdma_char.ko
 	on b 'pkill rio || killall rio'
 	clean
@@ -222,11 +223,11 @@ rmmod_is_refused_while_a_file_is_open() {
 
 rmmod_under_traffic_of_the_peer() {
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 10 add pipe stream connect 10.0.0.1 recovery-timeout 1s
+	on b rchar -w 60 add pipe stream connect 10.0.0.1 recovery-timeout 1s
 	# The peer writes into the backlog; nobody has the device open here.
 	on b 'for i in 1 2 3 4; do cat /bin/busybox >/dev/rchar/pipe & done; wait' >/dev/null 2>&1 &
 	local writer=$!
-	until_true 10 test "$(counter a 'rchar -j stats' rx_bytes)" -ge 0
+	until_true 60 test "$(counter a 'rchar -j stats' rx_bytes)" -ge 0
 	rmmod rdma_char
 	insmod /root/autoload/rdma_char.ko
 	wait $writer || true
@@ -241,7 +242,7 @@ load_and_unload_50_times() {
 		insmod /root/autoload/rdma_char.ko
 		rchar add loop stream listen 10.0.0.1
 		[ $((i % 10)) != 0 ] || {
-			rchar -w 5 add back stream connect 10.0.0.1/loop
+			rchar -w 60 add back stream connect 10.0.0.1/loop
 			echo "$i" >/dev/rchar/back
 			[ "$(cat /dev/rchar/loop)" = "$i" ]
 		}
@@ -255,7 +256,7 @@ nothing_is_left_behind() {
 	rmmod rdma_char
 	on b rmmod rdma_char
 	# Disconnected cm_ids wait out the CM's timewait.
-	until_true 20 eval 'rdma resource show | sed "s/^[0-9]*//; s/ctx.*//" | cmp - /tmp/resources'
+	until_true 60 eval 'rdma resource show | sed "s/^[0-9]*//; s/ctx.*//" | cmp - /tmp/resources'
 	insmod /root/autoload/rdma_char.ko
 	on b insmod /root/autoload/rdma_char.ko
 	loaded=$(rdma resource show | sed 's/^[0-9]*//; s/ctx.*//')

@@ -22,7 +22,7 @@ transfer() { # bytes seed direction
 
 link_comes_up() {
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 10 add pipe stream connect 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	is_state pipe listening
 	is_state pipe up b
 }
@@ -51,7 +51,7 @@ sixty_four_sessions_one_queue_pair() {
 	on b rio many /dev/rchar/pipe 64 1000 300000 >/tmp/sent &
 	there=$!
 	# All are open at once: they wait for open() here.
-	until_true 20 eval '[ "$(counter a "rchar -j" waiting)" = 64 ]'
+	until_true 60 eval '[ "$(counter a "rchar -j" waiting)" = 64 ]'
 	[ "$(qps a)" = 1 ] && [ "$(qps b)" = 1 ] || { echo "queue pairs: a $(qps a), b $(qps b)"; return 1; }
 	rio serve /dev/rchar/pipe 64 1000 >/tmp/served
 	wait $there
@@ -80,7 +80,7 @@ cat_and_sha256() {
 
 ipv6() {
 	rchar add six stream listen '[fd00::1]:7472'
-	on b rchar -w 10 add six stream connect '[fd00::1]:7472'
+	on b rchar -w 60 add six stream connect '[fd00::1]:7472'
 	cat /dev/rchar/six >/tmp/six &
 	local here=$!
 	on b 'cat /bin/bash >/dev/rchar/six'
@@ -92,7 +92,7 @@ ipv6() {
 
 remote_name_and_from_address() {
 	rchar add inbox stream listen 10.0.0.1
-	on b rchar -w 10 add outbox stream connect 10.0.0.1:7471/inbox from 10.0.0.2
+	on b rchar -w 60 add outbox stream connect 10.0.0.1:7471/inbox from 10.0.0.2
 	cat /dev/rchar/inbox >/tmp/inbox &
 	local here=$!
 	on b 'echo hello there >/dev/rchar/outbox'
