@@ -10,6 +10,7 @@
 #include "ledger.h"
 #include "link.h"
 #include "listener.h"
+#include "message.h"
 #include "netlink.h"
 #include "session.h"
 #include "stream.h"
@@ -179,7 +180,8 @@ static struct rchar_channel *create(struct net *net, const struct rchar_config *
 	device_initialize(&channel->dev);
 	channel->dev.class = &channel_class;
 	channel->dev.type = &channel_device_type;
-	cdev_init(&channel->cdev, &rchar_stream_fops);
+	cdev_init(&channel->cdev, config->type == RCHAR_TYPE_MESSAGE ?
+		  &rchar_message_fops : &rchar_stream_fops);
 	channel->cdev.owner = THIS_MODULE;
 	return channel;
 }

@@ -11,6 +11,7 @@
 #include <linux/uidgid.h>
 #include "stats.h"
 #include "uapi/linux/rdma_char.h"
+#include "wire.h"
 
 struct net;
 struct netlink_ext_ack;
@@ -21,6 +22,8 @@ struct rchar_listener;
 #define RCHAR_WINDOW_DEFAULT		(1u << 20)
 #define RCHAR_WINDOW_MIN		(64u << 10)
 #define RCHAR_WINDOW_MAX		(256u << 20)
+#define RCHAR_MESSAGE_DEFAULT		(1u << 20)
+#define RCHAR_MESSAGE_MAX		RCHAR_WIRE_MESSAGE_MAX
 #define RCHAR_BACKLOG_DEFAULT		128
 #define RCHAR_BACKLOG_MAX		65535
 #define RCHAR_OPEN_TIMEOUT_MS		30000
@@ -41,6 +44,7 @@ struct rchar_listener;
  * @uid: owner of the node
  * @gid: group of the node
  * @window: bytes a session may hold unread, and sent but not acknowledged
+ * @max_message: longest message, bytes; 0 but for message channels
  * @backlog: sessions that may wait for open()
  * @open_timeout_ms: how long open() waits for the peer's answer
  * @recovery_timeout_ms: how long a session waits for a lost link
@@ -57,6 +61,7 @@ struct rchar_config {
 	kuid_t uid;
 	kgid_t gid;
 	u32 window;
+	u32 max_message;
 	u32 backlog;
 	u32 open_timeout_ms;
 	u32 recovery_timeout_ms;

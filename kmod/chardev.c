@@ -3,7 +3,9 @@
 #include <linux/sockios.h>
 #include <linux/uaccess.h>
 #include <asm/ioctls.h>
+#include "addr.h"
 #include "channel.h"
+#include "rxbuf.h"
 #include "seq.h"
 #include "session.h"
 
@@ -19,6 +21,85 @@ int rchar_chardev_lock(struct mutex *mutex, bool nowait)
 	if (nowait)
 		return mutex_trylock(mutex) ? 0 : -EAGAIN;
 	return mutex_lock_interruptible(mutex) ? -ERESTARTSYS : 0;
+}
+
+/* 0: wait; 1: end of file; negative: the session is over. */
+static int read_end(struct rchar_session *s)
+{
+	int ret = 0;
+
+	spin_lock_bh(&s->lock);
+	if (rchar_session_readable(s))
+		ret = 0;
+	else if (!rchar_session_opening(s) &&
+		 s->shut & (RCHAR_SESSION_FIN_RECEIVED | RCHAR_SESSION_STOP_SENT))
+		ret = 1;
+	else if (s->state == RCHAR_SESSION_DEAD)
+		ret = s->error;
+	spin_unlock_bh(&s->lock);
+	return ret;
+}
+
+/**
+ * rchar_chardev_read() - the waiting part of file_operations.read_iter
+ * @iocb: the request
+ * @to: where to
+ * @take: moves what there is, with the read mutex: bytes, 0 when there is nothing, or
+ *	  a negative errno
+ *
+ * A reader that sleeps holds no lock, so that it is in nobody's way.
+ *
+ * Return: bytes; 0 at end of file; or see "Errno table" in Documentation/uapi.rst.
+ */
+ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
+			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to))
+{
+	struct rchar_session *s = iocb->ki_filp->private_data;
+	bool nowait = rchar_chardev_nowait(iocb);
+	ssize_t ret;
+	int end;
+
+	if (!iov_iter_count(to))
+		return 0;
+	for (;;) {
+		ret = rchar_chardev_lock(&s->read_mutex, nowait);
+		if (ret)
+			return ret;
+		ret = take(s, to);
+		end = ret ? 0 : read_end(s);
+		mutex_unlock(&s->read_mutex);
+		if (ret || end)
+			return ret ?: min(end, 0);
+		if (rchar_session_readable(s))
+			continue;
+		if (nowait)
+			return -EAGAIN;
+		ret = wait_event_interruptible(s->read_wait, rchar_session_readable(s) ||
+							     read_end(s));
+		if (ret)
+			return ret;
+	}
+}
+
+/**
+ * rchar_chardev_wait_writable() - wait for room, or for the open to finish
+ * @s: the session; the caller holds its write mutex
+ * @nowait: do not
+ *
+ * Return: 0 to look again; -EAGAIN, -ERESTARTSYS, or as rchar_session_write_error().
+ */
+int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait)
+{
+	int ret = rchar_session_write_error(s);
+
+	if (ret && !(ret == -EAGAIN && rchar_session_opening(s)))
+		return ret;
+	if (nowait)
+		return -EAGAIN;
+	return wait_event_interruptible(s->write_wait,
+					(!rchar_session_opening(s) &&
+					 rchar_session_write_error(s)) ||
+					rchar_session_writable(s));
 }
 
 static int wait_open(struct rchar_session *s)
@@ -142,14 +223,80 @@ int rchar_chardev_fasync(int fd, struct file *file, int on)
 	return fasync_helper(fd, file, on, &s->async);
 }
 
-static int queued(struct rchar_session *s, bool tx)
+/* As on a socket: of a stream all that waits, of messages the length of the next. */
+static int readable_bytes(struct rchar_session *s)
 {
 	u32 n;
 
 	spin_lock_bh(&s->lock);
-	n = tx ? s->tx_next - s->tx_acked : s->rx_next - s->rx_read;
+	if (s->rx_messages)
+		n = list_first_entry(&s->rx_queue, struct rchar_seg, entry)->message;
+	else if (s->channel->config.type == RCHAR_TYPE_MESSAGE)
+		n = 0;
+	else
+		n = rchar_session_rx_queued(s);
 	spin_unlock_bh(&s->lock);
 	return n;
+}
+
+static int unacked_bytes(struct rchar_session *s)
+{
+	u32 n;
+
+	spin_lock_bh(&s->lock);
+	n = rchar_session_tx_unacked(s);
+	spin_unlock_bh(&s->lock);
+	return n;
+}
+
+static u32 shut_halves(u8 shut, u8 wr, u8 rd)
+{
+	return (shut & wr ? RCHAR_SHUT_WR : 0) | (shut & rd ? RCHAR_SHUT_RD : 0);
+}
+
+static void fill_info(struct rchar_session *s, struct rchar_info *info)
+{
+	const struct rchar_config *c = &s->channel->config;
+
+	BUILD_BUG_ON(sizeof(struct rchar_info) != 152);
+	BUILD_BUG_ON(sizeof(info->peer) < sizeof(struct sockaddr_in6));
+	info->type = c->type;
+	info->role = c->role;
+	strscpy(info->name, c->name, sizeof(info->name));
+	memcpy(info->local, &c->local, rchar_addr_len(&c->local));
+	spin_lock_bh(&s->lock);
+	info->state = s->state;
+	info->reason = s->reason;
+	info->shut = shut_halves(s->shut, RCHAR_SESSION_FIN_SENT,
+				 RCHAR_SESSION_STOP_SENT);
+	info->peer_shut = shut_halves(s->shut, RCHAR_SESSION_FIN_RECEIVED,
+				      RCHAR_SESSION_STOP_RECEIVED);
+	info->window = s->window;
+	info->max_message = s->max_message;
+	info->rx_queued = rchar_session_rx_queued(s);
+	info->tx_unacked = rchar_session_tx_unacked(s);
+	info->tx_room = rchar_session_tx_room(s);
+	if (s->link) {
+		info->session = s->id;
+		info->link = s->link->id;
+		memcpy(info->peer, &s->link->peer, rchar_addr_len(&s->link->peer));
+		memcpy(info->local, &s->link->local, rchar_addr_len(&s->link->local));
+	}
+	spin_unlock_bh(&s->lock);
+}
+
+/* Any size will do: see struct rchar_info. */
+static long get_info(struct rchar_session *s, unsigned int size, void __user *arg)
+{
+	struct rchar_info info = {};
+	unsigned int known = min_t(unsigned int, size, sizeof(info));
+
+	if (!size)
+		return -EINVAL;
+	fill_info(s, &info);
+	if (copy_to_user(arg, &info, known) || clear_user(arg + known, size - known))
+		return -EFAULT;
+	return 0;
 }
 
 /**
@@ -157,16 +304,21 @@ static int queued(struct rchar_session *s, bool tx)
  * @file: the file
  * @cmd: FIONREAD, TIOCOUTQ or RCHAR_IOC_*
  * @arg: its argument
+ *
+ * Return: 0, or see "ioctls" in Documentation/uapi.rst.
  */
 long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct rchar_session *s = file->private_data;
 
+	if (_IOC_TYPE(cmd) == RCHAR_IOC_MAGIC && _IOC_DIR(cmd) == _IOC_READ &&
+	    _IOC_NR(cmd) == _IOC_NR(RCHAR_IOC_INFO))
+		return get_info(s, _IOC_SIZE(cmd), (void __user *)arg);
 	switch (cmd) {
 	case FIONREAD:
-		return put_user(queued(s, false), (int __user *)arg);
+		return put_user(readable_bytes(s), (int __user *)arg);
 	case TIOCOUTQ:
-		return put_user(queued(s, true), (int __user *)arg);
+		return put_user(unacked_bytes(s), (int __user *)arg);
 	case RCHAR_IOC_SHUTDOWN:
 		if (!arg || arg & ~(RCHAR_SHUT_RD | RCHAR_SHUT_WR))
 			return -EINVAL;
@@ -195,8 +347,10 @@ void rchar_chardev_fdinfo(struct seq_file *seq, struct file *file)
 		seq_printf(seq, "rchar-reason:\t%s\n", rchar_reason_name(s->reason));
 	if (s->link)
 		seq_printf(seq, "rchar-peer:\t%pISpc\n", &s->link->peer);
-	seq_printf(seq, "rchar-rx-queued:\t%u\n", s->rx_next - s->rx_read);
-	seq_printf(seq, "rchar-tx-unacked:\t%u\n", s->tx_next - s->tx_acked);
+	seq_printf(seq, "rchar-rx-queued:\t%u\n", rchar_session_rx_queued(s));
+	seq_printf(seq, "rchar-tx-unacked:\t%u\n", rchar_session_tx_unacked(s));
 	seq_printf(seq, "rchar-window:\t%u\n", s->window);
+	if (s->max_message)
+		seq_printf(seq, "rchar-max-message:\t%u\n", s->max_message);
 	spin_unlock_bh(&s->lock);
 }

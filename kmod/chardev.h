@@ -8,12 +8,23 @@
 #include <linux/poll.h>
 #include <linux/seq_file.h>
 
+struct rchar_session;
+
 static inline bool rchar_chardev_nowait(const struct kiocb *iocb)
 {
 	return iocb->ki_flags & IOCB_NOWAIT || iocb->ki_filp->f_flags & O_NONBLOCK;
 }
 
+/* Only who asked not to sleep at all does without memory; O_NONBLOCK may wait for it. */
+static inline gfp_t rchar_chardev_gfp(const struct kiocb *iocb)
+{
+	return iocb->ki_flags & IOCB_NOWAIT ? GFP_NOWAIT | __GFP_NOWARN : GFP_KERNEL;
+}
+
 int rchar_chardev_lock(struct mutex *mutex, bool nowait);
+ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
+			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to));
+int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait);
 int rchar_chardev_open(struct inode *inode, struct file *file);
 int rchar_chardev_release(struct inode *inode, struct file *file);
 __poll_t rchar_chardev_poll(struct file *file, poll_table *wait);

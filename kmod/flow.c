@@ -113,20 +113,25 @@ static void pump(struct rchar_flow *flow)
 }
 
 /**
- * rchar_flow_queue() - send a sequenced frame, now or after the next reconnect
+ * rchar_flow_queue() - send sequenced frames, now or after the next reconnect
  * @flow: the flow
- * @txb: the frame; the caller's reference is taken over
+ * @frames: the frames, linked by rchar_txbuf.queue; the caller's references are taken
+ *	    over. Nothing comes between them.
  *
  * Context: any but hard interrupt.
  */
-void rchar_flow_queue(struct rchar_flow *flow, struct rchar_txbuf *txb)
+void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 {
+	struct rchar_txbuf *txb;
+
 	spin_lock_bh(&flow->lock);
-	txb->hdr.seq = flow->tx_next++;
-	list_add_tail(&txb->queue, &flow->queue);
-	flow->nr_queued++;
+	list_for_each_entry(txb, frames, queue) {
+		txb->hdr.seq = flow->tx_next++;
+		flow->nr_queued++;
+	}
 	if (flow->lane && !flow->next)
-		flow->next = txb;
+		flow->next = list_first_entry(frames, struct rchar_txbuf, queue);
+	list_splice_tail_init(frames, &flow->queue);
 	pump(flow);
 	spin_unlock_bh(&flow->lock);
 }

@@ -46,7 +46,7 @@ struct rchar_flow {
 };
 
 void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link);
-void rchar_flow_queue(struct rchar_flow *flow, struct rchar_txbuf *txb);
+void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames);
 bool rchar_flow_busy(struct rchar_flow *flow);
 void rchar_flow_want_ack(struct rchar_flow *flow);
 bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,

@@ -27,12 +27,14 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 	[RCHAR_OP_OPEN] = { "OPEN", sizeof(struct rchar_wire_open),
 			    sizeof(struct rchar_wire_open),
 			    RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_OPENED] = { "OPENED", 0, 0, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_OPENED] = { "OPENED", sizeof(struct rchar_wire_opened),
+			      sizeof(struct rchar_wire_opened),
+			      RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_REFUSED] = { "REFUSED", sizeof(struct rchar_wire_status),
 			       sizeof(struct rchar_wire_status),
 			       RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_DATA] = { "DATA", 1, ANY, RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_MSG] = { "MSG", 0, ANY, RCHAR_FRAME_FLAGS, true },
+	[RCHAR_OP_MSG] = { "MSG", 1, ANY, RCHAR_FRAME_FLAGS, true },
 	[RCHAR_OP_FIN] = { "FIN", 0, 0, RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_STOP] = { "STOP", 0, 0, RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_RESET] = { "RESET", sizeof(struct rchar_wire_status),
@@ -183,6 +185,18 @@ bool rchar_name_valid(const char *name, size_t len)
 	return true;
 }
 
+static bool max_message_valid(u32 type, u32 max_message)
+{
+	switch (type) {
+	case RCHAR_TYPE_STREAM:
+		return !max_message;
+	case RCHAR_TYPE_MESSAGE:
+		return max_message && max_message <= RCHAR_WIRE_MESSAGE_MAX;
+	default:
+		return true;	/* the type is refused */
+	}
+}
+
 /**
  * rchar_open_check() - is the payload of an OPEN well formed?
  * @open: the payload, of its exact length
@@ -196,7 +210,8 @@ enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open)
 	size_t i;
 
 	if (open->flags & ~RCHAR_OPEN_FLAGS || open->reserved[0] ||
-	    open->reserved[1])
+	    open->reserved[1] ||
+	    !max_message_valid(open->type, le32_to_cpu(open->max_message)))
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	if (len == sizeof(open->name) ||
 	    !rchar_name_valid((const char *)open->name, len))
@@ -205,4 +220,36 @@ enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open)
 		if (open->name[i])
 			return RCHAR_FRAME_BAD_PAYLOAD;
 	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_opened_check() - is the payload of an OPENED well formed?
+ * @opened: the payload, of its exact length
+ * @type: enum rchar_type of the session
+ *
+ * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
+ */
+enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened,
+					  u32 type)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(opened->reserved); i++)
+		if (opened->reserved[i])
+			return RCHAR_FRAME_BAD_PAYLOAD;
+	return max_message_valid(type, le32_to_cpu(opened->max_message)) ?
+	       RCHAR_FRAME_OK : RCHAR_FRAME_BAD_PAYLOAD;
+}
+
+/**
+ * rchar_window_valid() - may a peer's first window be what it says?
+ * @window: from OPEN or OPENED
+ * @max_message: from the same frame; 0 for streams
+ *
+ * Who announces a message size has room for such a message.
+ */
+bool rchar_window_valid(u32 window, u32 max_message)
+{
+	return window <= RCHAR_WIRE_WINDOW_MAX &&
+	       (!max_message || window >= max_message + RCHAR_WIRE_MESSAGE_COST);
 }

@@ -32,7 +32,8 @@ static const struct nla_policy name_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_BACKLOG] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 },	\
-	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 }
+	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 }
 
 #define ADDRESS_POLICY { .type = NLA_BINARY, .len = sizeof(struct sockaddr_in6) }
 
@@ -147,6 +148,8 @@ static const struct setting {
 } settings[] = {
 	{ RCHAR_A_CHANNEL_WINDOW, offsetof(struct rchar_config, window),
 	  RCHAR_WINDOW_MIN, RCHAR_WINDOW_MAX, "window must be 64k to 256m" },
+	{ RCHAR_A_CHANNEL_MAX_MESSAGE, offsetof(struct rchar_config, max_message),
+	  1, RCHAR_MESSAGE_MAX, "max-message must be 1 to 64m" },
 	{ RCHAR_A_CHANNEL_BACKLOG, offsetof(struct rchar_config, backlog),
 	  1, RCHAR_BACKLOG_MAX, "backlog must be 1 to 65535" },
 	{ RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, offsetof(struct rchar_config, open_timeout_ms),
@@ -158,10 +161,13 @@ static const struct setting {
 	  0, RCHAR_TIMEOUT_MS_MAX, "linger must be 0 to 24 h" },
 };
 
-static int check_settings(struct genl_info *info)
+static int check_settings(struct genl_info *info, u32 type)
 {
 	int i;
 
+	if (info->attrs[RCHAR_A_CHANNEL_MAX_MESSAGE] && type != RCHAR_TYPE_MESSAGE)
+		return refuse(info, RCHAR_A_CHANNEL_MAX_MESSAGE,
+			      "only message channels have a max-message", -EINVAL);
 	for (i = 0; i < ARRAY_SIZE(settings); i++) {
 		const struct setting *s = &settings[i];
 		u32 value;
@@ -222,9 +228,11 @@ static int get_type(struct genl_info *info, struct rchar_config *config)
 	case RCHAR_TYPE_STREAM:
 		return 0;
 	case RCHAR_TYPE_MESSAGE:
+		config->max_message = RCHAR_MESSAGE_DEFAULT;
+		return 0;
 	case RCHAR_TYPE_MEMORY:
 		return refuse(info, RCHAR_A_CHANNEL_TYPE,
-			      "this version of the module has only stream channels",
+			      "this version of the module has no memory channels",
 			      -EOPNOTSUPP);
 	default:
 		return refuse(info, RCHAR_A_CHANNEL_TYPE, "no such type", -EINVAL);
@@ -315,7 +323,7 @@ static int channel_new(struct sk_buff *skb, struct genl_info *info)
 	if (!ret)
 		ret = get_node(info, &config);
 	if (!ret)
-		ret = check_settings(info);
+		ret = check_settings(info, config.type);
 	if (ret)
 		return ret;
 	apply_settings(info, &config);
@@ -344,19 +352,20 @@ static int channel_set(struct sk_buff *skb, struct genl_info *info)
 	char name[RCHAR_NAME_MAX + 1];
 	int ret = need_name(info, name);
 
-	if (!ret)
-		ret = check_settings(info);
 	if (ret)
 		return ret;
 	channel = rchar_channel_find(genl_info_net(info), name);
 	if (!channel)
 		return no_channel(info);
-	rchar_channel_config_lock();
-	apply_settings(info, &channel->config);
-	rchar_netlink_channel_event(channel, RCHAR_CMD_CHANNEL_SET_NTF);
-	rchar_channel_config_unlock();
+	ret = check_settings(info, channel->config.type);
+	if (!ret) {
+		rchar_channel_config_lock();
+		apply_settings(info, &channel->config);
+		rchar_netlink_channel_event(channel, RCHAR_CMD_CHANNEL_SET_NTF);
+		rchar_channel_config_unlock();
+	}
 	rchar_channel_put(channel);
-	return 0;
+	return ret;
 }
 
 static struct sk_buff *reply(struct genl_info *info, void **hdr)

@@ -90,6 +90,8 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID,
 			   from_kgid_munged(&init_user_ns, c->gid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, c->window) ||
+	       (c->max_message &&
+		nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, c->max_message)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_BACKLOG, c->backlog) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, c->open_timeout_ms) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS,
@@ -242,15 +244,15 @@ int rchar_nlfill_session_locked(struct sk_buff *skb, struct rchar_session *sessi
 	    (session->reason &&
 	     nla_put_u32(skb, RCHAR_A_SESSION_REASON, session->reason)) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_QUEUED,
-			      session->rx_next - session->rx_read,
+			      rchar_session_rx_queued(session),
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_MEMORY, session->rx_memory,
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_UNACKED,
-			      session->tx_next - session->tx_acked,
+			      rchar_session_tx_unacked(session),
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_WINDOW,
-			      rchar_session_write_room(session), RCHAR_A_SESSION_PAD) ||
+			      rchar_session_tx_room(session), RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_AGE_MS,
 			      jiffies_to_msecs(jiffies - session->created),
 			      RCHAR_A_SESSION_PAD))

@@ -89,7 +89,7 @@ static void drop_dead_waiting(struct rchar_channel *channel)
 	lockdep_assert_held(&channel->lock);
 	list_for_each_entry_safe(s, tmp, &channel->waiting, wait_entry) {
 		if (READ_ONCE(s->state) != RCHAR_SESSION_DEAD ||
-		    !list_empty(&s->rx_queue))
+		    rchar_session_readable(s))
 			continue;
 		unlist_waiting(channel, s);
 		rchar_session_put(s);
@@ -146,6 +146,7 @@ struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_
 static int refuse(struct rchar_link *link, u32 id, enum rchar_reason reason)
 {
 	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
 
 	txb = rchar_txbuf_alloc(RCHAR_OP_REFUSED, sizeof(struct rchar_wire_status),
 				GFP_ATOMIC | __GFP_NOWARN);
@@ -153,14 +154,15 @@ static int refuse(struct rchar_link *link, u32 id, enum rchar_reason reason)
 		return -ENOMEM;
 	rchar_session_fill_status(txb, reason);
 	txb->hdr.session = id;
-	rchar_flow_queue(rchar_link_flow(link, id), txb);
+	list_add(&txb->queue, &frames);
+	rchar_flow_queue(rchar_link_flow(link, id), &frames);
 	return 0;
 }
 
 /* The peer opened: give it to who waits, or put it into the backlog. */
 static enum rchar_reason take_peer(struct rchar_channel *channel,
 				   struct rchar_link *link, const struct rchar_hdr *hdr,
-				   u8 peer_flags, struct rchar_session **out)
+				   const struct rchar_wire_open *open)
 {
 	struct rchar_session *s;
 
@@ -187,11 +189,11 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	}
 	/* The reference made or taken above is the table's. */
 	rchar_session_bind(s, link, hdr->session);
-	rchar_session_set_opened(s, hdr->window);
+	rchar_session_set_opened(s, hdr->window, le32_to_cpu(open->max_message));
 	s->tx_edge = hdr->window;
-	if (peer_flags & RCHAR_OPEN_NOSEND)
+	if (open->flags & RCHAR_OPEN_NOSEND)
 		s->shut |= RCHAR_SESSION_FIN_RECEIVED;
-	if (peer_flags & RCHAR_OPEN_NORECV)
+	if (open->flags & RCHAR_OPEN_NORECV)
 		s->shut |= RCHAR_SESSION_STOP_RECEIVED;
 	s->wanted |= BIT(RCHAR_OP_OPENED);
 	if (s->state == RCHAR_SESSION_ACCEPTING) {
@@ -205,7 +207,6 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 		rchar_session_send_wanted(s);
 	}
 	spin_unlock(&s->lock);
-	*out = s;
 	return RCHAR_REASON_NONE;
 }
 
@@ -223,7 +224,6 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 {
 	struct rchar_channel *channel;
 	struct rchar_wire_open open;
-	struct rchar_session *s;
 	enum rchar_reason reason;
 
 	rchar_rxbuf_copy(rxb, &open, sizeof(open));
@@ -233,7 +233,7 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 	*err = link->initiator ? RCHAR_FRAME_BAD_STATE : rchar_open_check(&open);
 	if (!*err && xa_load(&link->sessions, hdr->session))
 		*err = RCHAR_FRAME_BAD_SESSION;
-	if (!*err && hdr->window > RCHAR_WIRE_WINDOW_MAX)
+	if (!*err && !rchar_window_valid(hdr->window, le32_to_cpu(open.max_message)))
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
 	if (*err)
 		return 0;
@@ -244,7 +244,7 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 	reason = RCHAR_REASON_WRONG_TYPE;
 	if (channel->config.type == open.type) {
 		spin_lock_bh(&channel->lock);
-		reason = take_peer(channel, link, hdr, open.flags, &s);
+		reason = take_peer(channel, link, hdr, &open);
 		spin_unlock_bh(&channel->lock);
 	}
 	rchar_channel_put(channel);

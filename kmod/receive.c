@@ -13,12 +13,23 @@
 /* Payloads up to this share a page; larger ones keep the pages they arrived in. */
 #define COPY_BREAK		2048
 
-static void receive_opened(struct rchar_session *s, u32 window)
+static enum rchar_frame_error receive_opened(struct rchar_session *s, u32 window,
+					     struct rchar_rxbuf *rxb)
 {
+	struct rchar_wire_opened opened;
+	enum rchar_frame_error err;
+
 	if (s->state != RCHAR_SESSION_OPENING)
-		return;
-	rchar_session_set_opened(s, window);
+		return RCHAR_FRAME_OK;
+	rchar_rxbuf_copy(rxb, &opened, sizeof(opened));
+	err = rchar_opened_check(&opened, s->channel->config.type);
+	if (err)
+		return err;
+	if (!rchar_window_valid(window, le32_to_cpu(opened.max_message)))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	rchar_session_set_opened(s, window, le32_to_cpu(opened.max_message));
 	rchar_session_move(s, RCHAR_SESSION_OPEN);
+	return RCHAR_FRAME_OK;
 }
 
 static enum rchar_reason wire_reason(struct rchar_rxbuf *rxb)
@@ -52,24 +63,55 @@ static void receive_reset(struct rchar_session *s, struct rchar_rxbuf *rxb)
 	rchar_session_die(s, wire_reason(rxb), -ECONNRESET);
 }
 
+static bool data_expected(const struct rchar_session *s)
+{
+	return s->state != RCHAR_SESSION_OPENING &&
+	       !(s->shut & RCHAR_SESSION_FIN_RECEIVED);
+}
+
+/* Nobody will read it. */
+static bool data_unwanted(const struct rchar_session *s)
+{
+	return s->state == RCHAR_SESSION_CLOSING || s->shut & RCHAR_SESSION_STOP_SENT;
+}
+
+/* Count what arrives. False: more than the window, and the session is over. */
+static bool take_window(struct rchar_session *s, u32 len, u32 cost)
+{
+	if (rchar_seq_before(s->rx_edge, s->rx_next + len + cost)) {
+		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
+		return false;
+	}
+	s->rx_next += len + cost;
+	rchar_stats_add(&s->channel->stats.rx_bytes, len);
+	if (data_unwanted(s))
+		s->rx_read += len + cost;
+	return true;
+}
+
+static void tell_reader(struct rchar_session *s)
+{
+	if (wq_has_sleeper(&s->read_wait))
+		wake_up_interruptible_poll(&s->read_wait, EPOLLIN | EPOLLRDNORM);
+	kill_fasync(&s->async, SIGIO, POLL_IN);
+}
+
+static void queue_seg(struct rchar_session *s, struct rchar_seg *seg)
+{
+	s->rx_memory += rchar_seg_memory(seg);
+	list_add_tail(&seg->entry, &s->rx_queue);
+}
+
 static enum rchar_frame_error receive_data(struct rchar_session *s,
 					   const struct rchar_hdr *hdr,
 					   struct rchar_rxbuf *rxb)
 {
 	struct rchar_seg *seg;
 
-	if (s->state == RCHAR_SESSION_OPENING || s->shut & RCHAR_SESSION_FIN_RECEIVED)
+	if (s->channel->config.type != RCHAR_TYPE_STREAM || !data_expected(s))
 		return RCHAR_FRAME_BAD_STATE;
-	if (rchar_seq_before(s->rx_edge, s->rx_next + hdr->len)) {
-		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
+	if (!take_window(s, hdr->len, 0) || data_unwanted(s))
 		return RCHAR_FRAME_OK;
-	}
-	s->rx_next += hdr->len;
-	rchar_stats_add(&s->channel->stats.rx_bytes, hdr->len);
-	if (s->state == RCHAR_SESSION_CLOSING || s->shut & RCHAR_SESSION_STOP_SENT) {
-		s->rx_read = s->rx_next;
-		return RCHAR_FRAME_OK;
-	}
 	if (hdr->len <= COPY_BREAK && !list_empty(&s->rx_queue)) {
 		seg = list_last_entry(&s->rx_queue, struct rchar_seg, entry);
 		if (rchar_seg_room(seg) >= hdr->len) {
@@ -77,13 +119,56 @@ static enum rchar_frame_error receive_data(struct rchar_session *s,
 			goto out;
 		}
 	}
-	seg = rchar_rxbuf_take(rxb, hdr->len);
-	s->rx_memory += seg->nr_pages * PAGE_SIZE;
-	list_add_tail(&seg->entry, &s->rx_queue);
+	queue_seg(s, rchar_rxbuf_take(rxb, hdr->len));
 out:
-	if (wq_has_sleeper(&s->read_wait))
-		wake_up_interruptible_poll(&s->read_wait, EPOLLIN | EPOLLRDNORM);
-	kill_fasync(&s->async, SIGIO, POLL_IN);
+	tell_reader(s);
+	return RCHAR_FRAME_OK;
+}
+
+/* A fragment. Readers see a message when its last one is there. */
+static enum rchar_frame_error receive_msg(struct rchar_session *s,
+					  const struct rchar_hdr *hdr,
+					  struct rchar_rxbuf *rxb)
+{
+	bool first = hdr->flags & RCHAR_FRAME_FIRST, last = hdr->flags & RCHAR_FRAME_LAST;
+	struct rchar_seg *seg;
+	u32 len;
+
+	if (s->channel->config.type != RCHAR_TYPE_MESSAGE || !data_expected(s) ||
+	    first != !s->rx_partial)
+		return RCHAR_FRAME_BAD_STATE;
+	if (hdr->len > s->max_message - s->rx_partial) {
+		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
+		return RCHAR_FRAME_OK;
+	}
+	if (!take_window(s, hdr->len, last ? RCHAR_WIRE_MESSAGE_COST : 0))
+		return RCHAR_FRAME_OK;
+	len = s->rx_partial + hdr->len;
+	s->rx_partial = last ? 0 : len;
+	if (data_unwanted(s))
+		return RCHAR_FRAME_OK;
+	seg = hdr->len <= COPY_BREAK ? rchar_rxbuf_take_copy(rxb, hdr->len) :
+				       rchar_rxbuf_take(rxb, hdr->len);
+	seg->last = last;
+	queue_seg(s, seg);
+	if (first)
+		s->rx_first = seg;
+	if (last) {
+		s->rx_first->message = len;
+		s->rx_first = NULL;
+		WRITE_ONCE(s->rx_messages, s->rx_messages + 1);
+		tell_reader(s);
+	}
+	return RCHAR_FRAME_OK;
+}
+
+static enum rchar_frame_error receive_fin(struct rchar_session *s)
+{
+	if (s->rx_partial)
+		return RCHAR_FRAME_BAD_STATE;
+	s->shut |= RCHAR_SESSION_FIN_RECEIVED;
+	rchar_session_wake(s);
+	rchar_session_maybe_finish(s);
 	return RCHAR_FRAME_OK;
 }
 
@@ -113,18 +198,16 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 		return RCHAR_FRAME_OK;
 	switch (hdr->op) {
 	case RCHAR_OP_OPENED:
-		receive_opened(s, hdr->window);
-		break;
+		return receive_opened(s, hdr->window, rxb);
 	case RCHAR_OP_REFUSED:
 		receive_refused(s, rxb);
 		break;
 	case RCHAR_OP_DATA:
 		return receive_data(s, hdr, rxb);
+	case RCHAR_OP_MSG:
+		return receive_msg(s, hdr, rxb);
 	case RCHAR_OP_FIN:
-		s->shut |= RCHAR_SESSION_FIN_RECEIVED;
-		rchar_session_wake(s);
-		rchar_session_maybe_finish(s);
-		break;
+		return receive_fin(s);
 	case RCHAR_OP_STOP:
 		s->shut |= RCHAR_SESSION_STOP_RECEIVED;
 		rchar_session_wake(s);
@@ -168,6 +251,8 @@ static void session_acked(struct rchar_txbuf *txb)
 		return;
 	spin_lock_bh(&s->lock);
 	s->tx_frames--;
+	if (txb->hdr.flags & RCHAR_FRAME_LAST)
+		s->tx_messages--;
 	WRITE_ONCE(s->tx_acked, rchar_seq_max(s->tx_acked, txb->end));
 	if (wq_has_sleeper(&s->ack_wait))
 		wake_up_interruptible(&s->ack_wait);

@@ -118,12 +118,43 @@ struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
 }
 
 /**
+ * rchar_rxbuf_take_copy() - copy a small payload, so that it does not hold a page
+ * @rxb: the buffer
+ * @len: payload bytes, at most PAGE_SIZE
+ *
+ * Context: any but hard interrupt; without memory it takes the pages instead.
+ * Return: the segment, owned by the caller.
+ */
+struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len)
+{
+	struct rchar_seg *seg;
+
+	seg = kmalloc(struct_size(seg, data, len), GFP_NOWAIT | __GFP_NOWARN);
+	if (!seg)
+		return rchar_rxbuf_take(rxb, len);
+	rchar_ledger_add(RCHAR_OBJ_SEG);
+	memset(seg, 0, sizeof(*seg));
+	seg->end = len;
+	rchar_rxbuf_copy(rxb, seg->data, len);
+	return seg;
+}
+
+/**
+ * rchar_seg_memory() - bytes of memory held
+ * @seg: the segment
+ */
+u32 rchar_seg_memory(const struct rchar_seg *seg)
+{
+	return seg->nr_pages ? seg->nr_pages * PAGE_SIZE : ksize(seg);
+}
+
+/**
  * rchar_seg_room() - bytes that may still be appended
  * @seg: the segment
  */
 u32 rchar_seg_room(const struct rchar_seg *seg)
 {
-	return seg->nr_pages * PAGE_SIZE - seg->end;
+	return seg->nr_pages ? seg->nr_pages * PAGE_SIZE - seg->end : 0;
 }
 
 /**
@@ -156,6 +187,8 @@ size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
 {
 	size_t done = 0;
 
+	if (!seg->nr_pages)
+		return copy_to_iter(seg->data + start, len, to);
 	while (done < len) {
 		u32 at = start + done;
 		size_t n = min_t(size_t, len - done, PAGE_SIZE - offset_in_page(at));

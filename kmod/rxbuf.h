@@ -21,15 +21,21 @@ struct rchar_lane;
  * @entry: of rchar_session.rx_queue
  * @start: offset of the first byte not read
  * @end: offset behind the last byte
- * @nr_pages: pages held
+ * @message: first segment of a complete message: its length
+ * @last: last segment of a message
+ * @nr_pages: pages held; 0 when the bytes are in @data
  * @pages: filled up to @end
+ * @data: a small payload
  */
 struct rchar_seg {
 	struct list_head entry;
 	u32 start;
 	u32 end;
+	u32 message;
+	bool last;
 	u8 nr_pages;
 	struct page *pages[RCHAR_FRAME_PAGES];
+	u8 data[];
 };
 
 /**
@@ -59,7 +65,9 @@ void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev);
 void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len);
 void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len);
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len);
+struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len);
 
+u32 rchar_seg_memory(const struct rchar_seg *seg);
 u32 rchar_seg_room(const struct rchar_seg *seg);
 void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 len);
 size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,

@@ -61,6 +61,17 @@ void rchar_session_put(struct rchar_session *session)
 
 static void timer_work(struct work_struct *work);
 
+/*
+ * The window of a message session. The peer must get room for the longest message once
+ * nothing waits here, although it is told only of every quarter of the window.
+ */
+static u32 window_for(u32 window, u32 max_message)
+{
+	u32 need = max_message + RCHAR_WIRE_MESSAGE_COST;
+
+	return max_message ? max(window, need + need / 3 + 4) : window;
+}
+
 /**
  * rchar_session_create() - a session, not yet bound to a link
  * @channel: its channel; its lock is held, so that it cannot die in between
@@ -91,7 +102,9 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 	INIT_LIST_HEAD(&s->wait_entry);
 	s->state = state;
 	s->created = jiffies;
-	s->window = READ_ONCE(channel->config.window);
+	if (channel->config.type == RCHAR_TYPE_MESSAGE)
+		s->max_message = READ_ONCE(channel->config.max_message);
+	s->window = window_for(READ_ONCE(channel->config.window), s->max_message);
 	s->rx_edge = s->window;
 	rchar_channel_get(channel);
 	s->channel = channel;
@@ -116,13 +129,17 @@ void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id
 
 /**
  * rchar_session_set_opened() - both sides know of it
- * @s: the session
+ * @s: the session; its lock is held
  * @peer_window: the first window the peer gave
+ * @peer_max_message: of the peer's channel; rchar_window_valid() with @peer_window
  */
-void rchar_session_set_opened(struct rchar_session *s, u32 peer_window)
+void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
+			      u32 peer_max_message)
 {
+	lockdep_assert_held(&s->lock);
 	s->opened = true;
 	s->opened_at = jiffies;
+	WRITE_ONCE(s->max_message, min(s->max_message, peer_max_message));
 	WRITE_ONCE(s->peer_window, peer_window);
 }
 
@@ -209,17 +226,28 @@ static void advertise_window(struct rchar_session *s)
 	s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
 }
 
-static void queue_frame(struct rchar_session *s, struct rchar_txbuf *txb)
+/* Also counts what the payload takes of the window. */
+static void queue_frames(struct rchar_session *s, struct list_head *frames)
 {
+	struct rchar_txbuf *txb;
+
 	lockdep_assert_held(&s->lock);
 	advertise_window(s);
-	rchar_session_get(s);
-	txb->session = s;
-	txb->hdr.session = s->id;
-	txb->hdr.window = s->rx_edge;
-	txb->end = s->tx_next;
-	s->tx_frames++;
-	rchar_flow_queue(s->flow, txb);
+	list_for_each_entry(txb, frames, queue) {
+		if (txb->hdr.op == RCHAR_OP_DATA || txb->hdr.op == RCHAR_OP_MSG)
+			s->tx_next += txb->hdr.len;
+		if (txb->hdr.flags & RCHAR_FRAME_LAST) {
+			s->tx_next += RCHAR_WIRE_MESSAGE_COST;
+			s->tx_messages++;
+		}
+		rchar_session_get(s);
+		txb->session = s;
+		txb->hdr.session = s->id;
+		txb->hdr.window = s->rx_edge;
+		txb->end = s->tx_next;
+		s->tx_frames++;
+	}
+	rchar_flow_queue(s->flow, frames);
 }
 
 static void fill_open(struct rchar_session *s, struct rchar_txbuf *txb)
@@ -228,8 +256,17 @@ static void fill_open(struct rchar_session *s, struct rchar_txbuf *txb)
 
 	open->type = s->channel->config.type;
 	open->flags = s->open_flags;
+	open->max_message = cpu_to_le32(s->max_message);
 	strscpy(open->name, s->channel->config.remote, sizeof(open->name));
 	txb->hdr.len = sizeof(*open);
+}
+
+static void fill_opened(struct rchar_session *s, struct rchar_txbuf *txb)
+{
+	struct rchar_wire_opened *opened = (void *)txb->data;
+
+	opened->max_message = cpu_to_le32(s->max_message);
+	txb->hdr.len = sizeof(*opened);
 }
 
 /**
@@ -258,6 +295,7 @@ void rchar_session_send_wanted(struct rchar_session *s)
 	while (s->wanted) {
 		u8 op = __ffs(s->wanted);
 		struct rchar_txbuf *txb;
+		LIST_HEAD(frames);
 
 		txb = rchar_txbuf_alloc(op, sizeof(struct rchar_wire_open),
 					GFP_ATOMIC | __GFP_NOWARN);
@@ -267,14 +305,26 @@ void rchar_session_send_wanted(struct rchar_session *s)
 		if (op == RCHAR_OP_OPEN) {
 			fill_open(s, txb);
 			s->open_sent = true;
+		} else if (op == RCHAR_OP_OPENED) {
+			fill_opened(s, txb);
 		} else if (op == RCHAR_OP_RESET) {
 			rchar_session_fill_status(txb, s->reason);
 		}
 		if (op == RCHAR_OP_FIN || op == RCHAR_OP_RESET)
 			txb->hdr.flags = RCHAR_FRAME_ACK;
-		queue_frame(s, txb);
+		list_add(&txb->queue, &frames);
+		queue_frames(s, &frames);
 	}
 	rchar_session_rearm(s);
+}
+
+/**
+ * rchar_session_frame_max() - bytes that a frame to the peer may carry
+ * @session: the session, open
+ */
+u32 rchar_session_frame_max(struct rchar_session *session)
+{
+	return READ_ONCE(session->link->tx_max) ?: RCHAR_WIRE_FRAME_MIN;
 }
 
 /**
@@ -296,13 +346,25 @@ u32 rchar_session_write_room(struct rchar_session *session)
  * rchar_session_writable() - is there enough room to wake a writer for?
  * @session: the session
  *
- * A quarter of the smaller window, not every frame's worth; never nothing.
+ * A quarter of the smaller window, not every frame's worth; never nothing. And no less
+ * than the last message needs that did not fit.
  */
 bool rchar_session_writable(struct rchar_session *session)
 {
 	u32 enough = min(session->window, READ_ONCE(session->peer_window)) / 4;
 
-	return rchar_session_write_room(session) >= max(enough, 1u);
+	return rchar_session_write_room(session) >=
+	       max3(enough, READ_ONCE(session->tx_need), 1u);
+}
+
+/**
+ * rchar_session_need_room() - what the next message waits for
+ * @session: the session; the caller holds its write mutex
+ * @room: bytes, RCHAR_WIRE_MESSAGE_COST included, or 0
+ */
+void rchar_session_need_room(struct rchar_session *session, u32 room)
+{
+	WRITE_ONCE(session->tx_need, room);
 }
 
 static int write_error(struct rchar_session *s)
@@ -333,13 +395,13 @@ int rchar_session_write_error(struct rchar_session *session)
 }
 
 /**
- * rchar_session_send() - queue a frame with data
+ * rchar_session_send() - queue frames with data; nothing comes between them
  * @session: the session; the caller holds its write mutex
- * @txb: the frame, within the room; taken over
+ * @frames: the frames, linked by rchar_txbuf.queue, within the room; taken over
  *
- * Return: 0, or as rchar_session_write_error() with the frame freed.
+ * Return: 0; or as rchar_session_write_error(), or -ENOMEM, with nothing taken.
  */
-int rchar_session_send(struct rchar_session *session, struct rchar_txbuf *txb)
+int rchar_session_send(struct rchar_session *session, struct list_head *frames)
 {
 	int ret;
 
@@ -350,13 +412,9 @@ int rchar_session_send(struct rchar_session *session, struct rchar_txbuf *txb)
 		rchar_session_send_wanted(session);
 	if (!ret && session->wanted)
 		ret = -ENOMEM;
-	if (!ret) {
-		session->tx_next += txb->hdr.len;
-		queue_frame(session, txb);
-	}
+	if (!ret)
+		queue_frames(session, frames);
 	spin_unlock_bh(&session->lock);
-	if (ret)
-		rchar_txbuf_put(txb);
 	return ret;
 }
 
@@ -394,6 +452,8 @@ static void drop_received(struct rchar_session *s)
 		rchar_seg_free(seg);
 	}
 	s->rx_memory = 0;
+	s->rx_messages = 0;
+	s->rx_first = NULL;
 	s->rx_read = s->rx_next;
 }
 
@@ -602,6 +662,51 @@ void rchar_session_consume(struct rchar_session *session, u32 bytes)
 }
 
 /**
+ * rchar_session_readable() - does a read find bytes, or a whole message?
+ * @session: the session
+ */
+bool rchar_session_readable(struct rchar_session *session)
+{
+	if (session->channel->config.type == RCHAR_TYPE_MESSAGE)
+		return READ_ONCE(session->rx_messages);
+	return !list_empty_careful(&session->rx_queue);
+}
+
+/**
+ * rchar_session_rx_queued() - bytes received and not read
+ * @session: the session; its lock is held
+ */
+u32 rchar_session_rx_queued(const struct rchar_session *session)
+{
+	return session->rx_next - session->rx_read -
+	       session->rx_messages * RCHAR_WIRE_MESSAGE_COST;
+}
+
+/**
+ * rchar_session_tx_unacked() - bytes written that the peer has not acknowledged
+ * @session: the session; its lock is held
+ */
+u32 rchar_session_tx_unacked(const struct rchar_session *session)
+{
+	return session->tx_next - session->tx_acked -
+	       session->tx_messages * RCHAR_WIRE_MESSAGE_COST;
+}
+
+/**
+ * rchar_session_tx_room() - bytes that one write() may take now
+ * @session: the session
+ */
+u32 rchar_session_tx_room(struct rchar_session *session)
+{
+	u32 room = rchar_session_write_room(session);
+	u32 max_message = READ_ONCE(session->max_message);
+
+	if (!max_message)
+		return room;
+	return min(room - min(room, RCHAR_WIRE_MESSAGE_COST), max_message);
+}
+
+/**
  * rchar_session_opening() - does open() still have to wait?
  * @session: the session
  */
@@ -625,7 +730,7 @@ __poll_t rchar_session_poll(struct rchar_session *session)
 	halves = session->shut;
 	if (rchar_session_opening(session))
 		halves = 0;
-	if (!list_empty(&session->rx_queue))
+	if (rchar_session_readable(session))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (halves & (RCHAR_SESSION_FIN_RECEIVED | RCHAR_SESSION_STOP_SENT))
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;

@@ -48,16 +48,24 @@ struct rchar_txbuf;
  * @opened_at: jiffies of that
  * @deadline: jiffies: end of open-timeout or of linger
  * @retry_at: jiffies: when to send OPEN again to a full backlog
- * @tx_next: byte offset of the next byte written
+ * @max_message: message channels: longest message, the smaller of both sides once
+ *		 open; 0 for streams
+ * @tx_next: byte offset of the next byte written; of messages each counts
+ *	     RCHAR_WIRE_MESSAGE_COST more
  * @peer_window: of the peer, when the session was made
  * @tx_edge: offset up to which the peer lets us send
  * @tx_acked: offset up to which the peer has it
  * @tx_frames: frames queued and not acknowledged
+ * @tx_messages: messages whose last frame is not acknowledged
+ * @tx_need: room that a message did not find: there is no point in waking for less
  * @rx_next: offset of the next byte to arrive
  * @rx_read: offset up to which it is read
  * @rx_edge: offset up to which we let the peer send
  * @rx_queue: segments received and not read
- * @rx_memory: bytes of pages in @rx_queue
+ * @rx_memory: bytes of memory in @rx_queue
+ * @rx_messages: complete messages in @rx_queue
+ * @rx_partial: bytes of the message that is arriving, also while it is dropped
+ * @rx_first: its first segment in @rx_queue, or NULL
  * @window: of the channel, when the session was made
  * @read_mutex: one reader at a time; taken before @lock
  * @write_mutex: one writer at a time; taken before @lock
@@ -91,16 +99,22 @@ struct rchar_session {
 	unsigned long opened_at;
 	unsigned long deadline;
 	unsigned long retry_at;
+	u32 max_message;
 	u32 tx_next;
 	u32 peer_window;
 	u32 tx_edge;
 	u32 tx_acked;
 	u32 tx_frames;
+	u32 tx_messages;
+	u32 tx_need;
 	u32 rx_next;
 	u32 rx_read;
 	u32 rx_edge;
 	struct list_head rx_queue;
 	u32 rx_memory;
+	u32 rx_messages;
+	u32 rx_partial;
+	struct rchar_seg *rx_first;
 	u32 window;
 	struct mutex read_mutex;
 	struct mutex write_mutex;
@@ -117,12 +131,18 @@ void rchar_session_close(struct rchar_session *session);
 bool rchar_session_opening(struct rchar_session *session);
 __poll_t rchar_session_poll(struct rchar_session *session);
 void rchar_session_shutdown(struct rchar_session *session, u8 shut);
+bool rchar_session_readable(struct rchar_session *session);
+u32 rchar_session_rx_queued(const struct rchar_session *session);
+u32 rchar_session_tx_unacked(const struct rchar_session *session);
+u32 rchar_session_tx_room(struct rchar_session *session);
 
 /* ---- for the types ---- */
 int rchar_session_write_error(struct rchar_session *session);
+u32 rchar_session_frame_max(struct rchar_session *session);
 u32 rchar_session_write_room(struct rchar_session *session);
 bool rchar_session_writable(struct rchar_session *session);
-int rchar_session_send(struct rchar_session *session, struct rchar_txbuf *txb);
+void rchar_session_need_room(struct rchar_session *session, u32 room);
+int rchar_session_send(struct rchar_session *session, struct list_head *frames);
 bool rchar_session_append(struct rchar_session *session, const void *data, u32 len);
 void rchar_session_consume(struct rchar_session *session, u32 bytes);
 

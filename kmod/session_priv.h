@@ -10,7 +10,8 @@ struct rchar_rxbuf;
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 					   enum rchar_session_state state, gfp_t gfp);
 void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id);
-void rchar_session_set_opened(struct rchar_session *s, u32 peer_window);
+void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
+			      u32 peer_max_message);
 void rchar_session_wake(struct rchar_session *s);
 bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to);
 void rchar_session_rearm(struct rchar_session *s);

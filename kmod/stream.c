@@ -61,86 +61,30 @@ static ssize_t drain(struct rchar_session *s, struct iov_iter *to)
 	return done;
 }
 
-/* 0: wait; 1: end of file; negative: the session is over. Only with nothing queued. */
-static int read_end(struct rchar_session *s)
-{
-	int ret = 0;
-
-	spin_lock_bh(&s->lock);
-	if (!list_empty(&s->rx_queue))
-		ret = 0;
-	else if (!rchar_session_opening(s) &&
-		 s->shut & (RCHAR_SESSION_FIN_RECEIVED | RCHAR_SESSION_STOP_SENT))
-		ret = 1;
-	else if (s->state == RCHAR_SESSION_DEAD)
-		ret = s->error;
-	spin_unlock_bh(&s->lock);
-	return ret;
-}
-
-static bool readable(struct rchar_session *s)
-{
-	return !list_empty_careful(&s->rx_queue) || read_end(s);
-}
-
 static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	struct rchar_session *s = iocb->ki_filp->private_data;
-	bool nowait = rchar_chardev_nowait(iocb);
-	ssize_t ret;
-
-	if (!iov_iter_count(to))
-		return 0;
-	ret = rchar_chardev_lock(&s->read_mutex, nowait);
-	if (ret)
-		return ret;
-	for (;;) {
-		ret = drain(s, to);
-		if (ret)
-			break;
-		ret = read_end(s);
-		if (ret) {
-			ret = min_t(ssize_t, ret, 0);
-			break;
-		}
-		if (readable(s))
-			continue;
-		if (nowait) {
-			ret = -EAGAIN;
-			break;
-		}
-		ret = wait_event_interruptible(s->read_wait, readable(s));
-		if (ret)
-			break;
-	}
-	mutex_unlock(&s->read_mutex);
-	return ret;
+	return rchar_chardev_read(iocb, to, drain);
 }
 
 /* ---- write ---- */
-
-static u32 frame_max(struct rchar_session *s)
-{
-	return READ_ONCE(s->link->tx_max) ?: RCHAR_WIRE_FRAME_MIN;
-}
 
 /*
  * One frame's worth. A frame that will have to wait is made with room for the next
  * small writes, so that a queue of many of them stays small.
  */
 static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 room,
-			   bool nowait)
+			   gfp_t gfp)
 {
-	gfp_t gfp = nowait ? GFP_NOWAIT | __GFP_NOWARN : GFP_KERNEL;
-	u32 len = min3((size_t)room, iov_iter_count(from), (size_t)frame_max(s));
+	u32 len = min3((size_t)room, iov_iter_count(from), (size_t)rchar_session_frame_max(s));
 	u32 capacity = rchar_flow_busy(s->flow) ? max_t(u32, len, RCHAR_WIRE_FRAME_MIN) : len;
 	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
 	size_t got;
 	int ret;
 
 	txb = rchar_txbuf_alloc(RCHAR_OP_DATA, capacity, gfp);
 	if (!txb)
-		return nowait ? -EAGAIN : -ENOMEM;
+		return gfp == GFP_KERNEL ? -ENOMEM : -EAGAIN;
 	got = rchar_txbuf_copy(txb, len, from);
 	if (!got) {
 		rchar_txbuf_put(txb);
@@ -150,53 +94,40 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 		rchar_txbuf_put(txb);
 		return got;
 	}
-	ret = rchar_session_send(s, txb);
+	list_add(&txb->queue, &frames);
+	ret = rchar_session_send(s, &frames);
 	if (ret) {
+		rchar_txbuf_put(txb);
 		iov_iter_revert(from, got);
 		return ret;
 	}
 	return got;
 }
 
-/* Wait for room, or for the open to finish. */
-static int wait_writable(struct rchar_session *s, bool nowait)
-{
-	int ret = rchar_session_write_error(s);
-
-	if (ret && !(ret == -EAGAIN && rchar_session_opening(s)))
-		return ret;
-	if (nowait)
-		return -EAGAIN;
-	return wait_event_interruptible(s->write_wait,
-					(!rchar_session_opening(s) &&
-					 rchar_session_write_error(s)) ||
-					rchar_session_writable(s));
-}
-
-static ssize_t write_some(struct rchar_session *s, struct iov_iter *from, bool nowait)
+static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
+			  struct iov_iter *from)
 {
 	int ret = rchar_session_write_error(s);
 	u32 room = rchar_session_write_room(s);
 
 	if (!ret && room)
-		return write_frame(s, from, room, nowait);
-	return wait_writable(s, nowait);
+		return write_frame(s, from, room, rchar_chardev_gfp(iocb));
+	return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
 }
 
 static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct rchar_session *s = iocb->ki_filp->private_data;
-	bool nowait = rchar_chardev_nowait(iocb);
 	size_t len = iov_iter_count(from);
 	ssize_t done = 0, ret;
 
 	if (!len)
 		return 0;
-	ret = rchar_chardev_lock(&s->write_mutex, nowait);
+	ret = rchar_chardev_lock(&s->write_mutex, rchar_chardev_nowait(iocb));
 	if (ret)
 		return ret;
 	while (done < len) {
-		ret = write_some(s, from, nowait);
+		ret = write_some(s, iocb, from);
 		if (ret < 0)
 			break;
 		done += ret;

@@ -24,6 +24,12 @@
 #define RCHAR_WIRE_LANES_MAX	16
 /* Largest receive window of a session: half the 32-bit space of byte offsets. */
 #define RCHAR_WIRE_WINDOW_MAX	(1u << 30)
+#define RCHAR_WIRE_MESSAGE_MAX	(64u << 20)
+/*
+ * A message counts for so many bytes more than its length, with its last fragment:
+ * about what a small one costs in memory. So a window bounds many small messages, too.
+ */
+#define RCHAR_WIRE_MESSAGE_COST	256
 
 /*
  * Private data of the connection request (56 bytes is all that an InfiniBand CM
@@ -79,8 +85,14 @@ struct rchar_wire_open {
 	__u8 type;		/* enum rchar_type */
 	__u8 flags;		/* RCHAR_OPEN_* */
 	__u8 reserved[2];
-	__le32 max_message;	/* largest message the opener will send; 0 for streams */
+	__le32 max_message;	/* of the opener's channel; 0 for streams */
 	__u8 name[RCHAR_WIRE_NAME_LEN];
+};
+
+/* The smaller max_message of the two holds for both directions. */
+struct rchar_wire_opened {
+	__le32 max_message;	/* of the acceptor's channel; 0 for streams */
+	__u8 reserved[4];
 };
 
 /* REFUSED and RESET. */

@@ -5,6 +5,7 @@
 . ./ksft.sh
 
 rchar add victim stream listen 10.0.0.1 window 64k
+rchar add mvictim message listen 10.0.0.1 window 64k max-message 32k
 rchar add honest stream listen 10.0.0.1
 rchar -w 60 add good stream connect 10.0.0.1/honest
 (while :; do cat /bin/busybox; done) >/dev/rchar/good 2>/dev/null &
@@ -21,7 +22,7 @@ traffic=$!
 ) </dev/rchar/honest &
 reader=$!
 
-badpeer 10.0.0.1 victim
+badpeer 10.0.0.1 victim mvictim
 ret=$?
 touch /tmp/stop
 wait $reader
@@ -36,10 +37,10 @@ honest_traffic_was_not_touched() {
 everything_was_counted() {
 	[ "$(counter a 'rchar -j version' requests_bad)" = 12 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 30 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 41 ]
 }
 
-ksft_n=48
+ksft_n=62
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run everything_was_counted

@@ -100,6 +100,7 @@ bool put_setting(Request &r, const std::string &key, Words &words)
 	};
 	static const std::map<std::string, Setting> settings = {
 		{"window", {RCHAR_A_CHANNEL_WINDOW, parse_size}},
+		{"max-message", {RCHAR_A_CHANNEL_MAX_MESSAGE, parse_size}},
 		{"backlog", {RCHAR_A_CHANNEL_BACKLOG, parse_number}},
 		{"open-timeout", {RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, parse_time_ms}},
 		{"recovery-timeout", {RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, parse_time_ms}},
@@ -123,8 +124,8 @@ void put_node(Request &r, const std::string &key, Words &words)
 	else if (key == "gid")
 		r.put_u32(RCHAR_A_CHANNEL_GID, parse_group(words.take("the value of gid")));
 	else
-		usage_error("'" + key + "' is not a setting; there are: from mode uid gid window backlog "
-			    "open-timeout recovery-timeout linger");
+		usage_error("'" + key + "' is not a setting; there are: from mode uid gid window "
+			    "max-message backlog open-timeout recovery-timeout linger");
 }
 
 uint32_t take_type(Words &words)
@@ -198,8 +199,8 @@ void command_set(Words words, const Options &)
 			usage_error("'" + key + "' is given when a channel is added; later use chmod or "
 				    "chown on /dev/rchar/" + name);
 		if (!put_setting(r, key, words))
-			usage_error("'" + key + "' cannot be set; there are: window backlog open-timeout "
-				    "recovery-timeout linger");
+			usage_error("'" + key + "' cannot be set; there are: window max-message backlog "
+				    "open-timeout recovery-timeout linger");
 	}
 	Netlink nl;
 	nl.call(r, "set " + name);
@@ -456,10 +457,11 @@ void print_help()
 	      "  version                      of the tool and the module\n"
 	      "  help                         this\n"
 	      "\n"
-	      "TYPE := stream (message and memory: not in this version)\n"
+	      "TYPE := stream | message (memory: not in this version)\n"
 	      "ADDR := IPv4 | [IPv6] | [IPv6%if] | host name; the port is 7471 unless given\n"
-	      "KEY  := window SIZE | backlog N | open-timeout TIME | recovery-timeout TIME |\n"
-	      "        linger TIME; with add also mode OCTAL | uid USER | gid GROUP\n"
+	      "KEY  := window SIZE | max-message SIZE | backlog N | open-timeout TIME |\n"
+	      "        recovery-timeout TIME | linger TIME;\n"
+	      "        with add also mode OCTAL | uid USER | gid GROUP\n"
 	      "SIZE takes k m g (of 1024), TIME needs us ms s\n"
 	      "\n"
 	      "  -j, --json        machine readable\n"

@@ -258,6 +258,7 @@ Json channel_object(nlattr *attrs, int len)
 		{RCHAR_A_CHANNEL_UID, "uid", u32_value},
 		{RCHAR_A_CHANNEL_GID, "gid", u32_value},
 		{RCHAR_A_CHANNEL_WINDOW, "window_bytes", u32_value},
+		{RCHAR_A_CHANNEL_MAX_MESSAGE, "max_message_bytes", u32_value},
 		{RCHAR_A_CHANNEL_BACKLOG, "backlog", u32_value},
 		{RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, "open_timeout_ms", u32_value},
 		{RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, "recovery_timeout_ms", u32_value},
@@ -395,6 +396,8 @@ std::string channel_text(const Json &c, bool details)
 		return text;
 	text += "    mode " + str(c, "mode") + " uid " + std::to_string(num(c, "uid")) + " gid " +
 		std::to_string(num(c, "gid")) + " window " + size_text(num(c, "window_bytes")) +
+		(c.contains("max_message_bytes") ?
+			 " max-message " + size_text(num(c, "max_message_bytes")) : "") +
 		" backlog " + std::to_string(num(c, "backlog")) + "\n";
 	text += "    open-timeout " + time_text(num(c, "open_timeout_ms")) + " recovery-timeout " +
 		time_text(num(c, "recovery_timeout_ms")) + " linger " + time_text(num(c, "linger_ms")) +

@@ -520,17 +520,148 @@ static void sessions(void)
 	hang_up(&c);
 }
 
+/* ---- messages ---- */
+
+static const char *message_channel;
+
+static void message_payload(struct frame *f, uint32_t max_message)
+{
+	struct rchar_wire_open *o = (void *)f->payload;
+
+	open_payload(f);
+	memset(o->name, 0, sizeof(o->name));
+	o->type = RCHAR_TYPE_MESSAGE;
+	o->max_message = htole32(max_message);
+	strcpy((char *)o->name, message_channel);
+}
+
+static void no_max_message(struct frame *f) { message_payload(f, 0); }
+static void max_message_4g(struct frame *f) { message_payload(f, ~0u); }
+
+static void window_too_small(struct frame *f)
+{
+	message_payload(f, 100000);
+	f->h.window = htole32(100000 + 255);
+}
+
+static void stream_with_max_message(struct frame *f)
+{
+	open_payload(f);
+	((struct rchar_wire_open *)f->payload)->max_message = htole32(5);
+}
+
+/* A connection with session 1 of the channel open. */
+static void open_message(struct conn *c)
+{
+	struct rchar_wire_opened opened;
+	struct frame f;
+
+	connect_well(c);
+	fill(c, &f, RCHAR_OP_OPEN, 1, sizeof(struct rchar_wire_open));
+	message_payload(&f, 1 << 20);
+	f.h.window = htole32(2 << 20);
+	send_frame(c, &f);
+	if (!receive_op(c, &f, RCHAR_OP_OPENED))
+		bail("open of the message channel");
+	memcpy(&opened, f.payload, sizeof(opened));
+	if (le32toh(opened.max_message) != 32768)
+		bail("max_message of the answer");
+}
+
+static void send_msg(struct conn *c, int flags, uint32_t len)
+{
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_MSG, 1, len);
+	f.h.flags = flags;
+	send_frame(c, &f);
+}
+
+/* Fragments: pairs of flags and length, and what op follows them. */
+static void fragments_break(const char *name, int flags1, int flags2, int op, uint32_t len)
+{
+	struct frame f;
+	struct conn c;
+
+	open_message(&c);
+	send_msg(&c, flags1, 100);
+	if (op == RCHAR_OP_MSG) {
+		send_msg(&c, flags2, 100);
+	} else {
+		fill(&c, &f, op, 1, len);
+		send_frame(&c, &f);
+	}
+	result(name, disconnected(&c));
+	hang_up(&c);
+}
+
+static void messages(void)
+{
+	const int first = RCHAR_FRAME_FIRST, last = RCHAR_FRAME_LAST;
+	uint32_t open = sizeof(struct rchar_wire_open), i;
+	struct frame f;
+	struct conn c;
+
+	breaks("open_with_a_max_message_of_0", RCHAR_OP_OPEN, 1, open, no_max_message);
+	breaks("open_with_a_max_message_of_4g", RCHAR_OP_OPEN, 1, open, max_message_4g);
+	breaks("open_of_a_stream_with_a_max_message", RCHAR_OP_OPEN, 1, open,
+	       stream_with_max_message);
+	breaks("open_without_room_for_its_max_message", RCHAR_OP_OPEN, 1, open,
+	       window_too_small);
+	fragments_break("message_that_begins_in_the_middle", 0, last, RCHAR_OP_MSG, 0);
+	fragments_break("message_that_begins_twice", first, first, RCHAR_OP_MSG, 0);
+	fragments_break("fragment_behind_the_last", first | last, last, RCHAR_OP_MSG, 0);
+	fragments_break("fin_in_the_middle_of_a_message", first, 0, RCHAR_OP_FIN, 0);
+	fragments_break("data_for_a_message_session", first | last, 0, RCHAR_OP_DATA, 10);
+	breaks("fragment_without_bytes", RCHAR_OP_MSG, 1, 0, NULL);
+
+	connect_well(&c);
+	fill(&c, &f, RCHAR_OP_OPEN, 1, open);
+	open_payload(&f);
+	send_frame(&c, &f);
+	if (!receive_op(&c, &f, RCHAR_OP_OPENED))
+		bail("open");
+	send_msg(&c, first | last, 100);
+	result("message_for_a_stream_session", disconnected(&c));
+	hang_up(&c);
+
+	open_message(&c);
+	send_msg(&c, first, 16000);
+	send_msg(&c, 0, 16000);
+	send_msg(&c, last, 768);
+	result("a_message_of_exactly_max_message_is_taken", alive(&c));
+	for (i = 0; i < 3; i++)
+		send_msg(&c, i ? 0 : first, 16000);
+	result("a_longer_one_resets_the_session", receive_op(&c, &f, RCHAR_OP_RESET) &&
+	       f.payload[0] == RCHAR_REASON_WINDOW && alive(&c));
+	hang_up(&c);
+
+	open_message(&c);
+	/* Each takes 257 of the 65536; now and then our buffers are emptied. */
+	for (i = 0; i < 256; i++) {
+		send_msg(&c, first | last, 1);
+		if (i % 16 == 15 && i < 240 && !alive(&c))
+			break;
+	}
+	result("messages_beyond_the_window_reset_the_session",
+	       receive_op(&c, &f, RCHAR_OP_RESET) && f.payload[0] == RCHAR_REASON_WINDOW &&
+	       alive(&c));
+	hang_up(&c);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: badpeer ADDR CHANNEL\n");
+	if (argc != 4) {
+		fprintf(stderr, "usage: badpeer ADDR STREAM-CHANNEL MESSAGE-CHANNEL\n");
 		return 2;
 	}
 	peer_addr = argv[1];
 	channel = argv[2];
+	message_channel = argv[3];
 	printf("TAP version 13\n");
 	requests();
 	frames();
 	sessions();
+	messages();
 	return failed != 0;
 }

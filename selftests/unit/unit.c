@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <asm/byteorder.h>
 #include "backoff.h"
 #include "conn.h"
 #include "credit.h"
@@ -73,8 +74,10 @@ static void good_headers_are_accepted(void)
 	CHECK(rchar_hdr_check(&h, 16384 + 24, 16384) == RCHAR_FRAME_OK);
 	h = (struct rchar_hdr){ .op = RCHAR_OP_PING };
 	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_OK);
-	h = (struct rchar_hdr){ .op = RCHAR_OP_MSG, .session = 1, .flags = 6 };
-	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_OK);
+	h = (struct rchar_hdr){ .op = RCHAR_OP_MSG, .session = 1, .len = 1, .flags = 6 };
+	CHECK(rchar_hdr_check(&h, 25, 16384) == RCHAR_FRAME_OK);
+	h.len = 0;
+	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_BAD_LENGTH);
 }
 
 static void every_wrong_field_has_its_error(void)
@@ -145,6 +148,39 @@ static void open_payload_is_checked(void)
 	o.name[0] = 'a';
 	o.reserved[1] = 1;
 	CHECK(rchar_open_check(&o) == RCHAR_FRAME_BAD_PAYLOAD);
+}
+
+static void max_message_fits_the_type(void)
+{
+	static const struct { u32 type, max_message; bool ok; } cases[] = {
+		{ RCHAR_TYPE_STREAM, 0, true }, { RCHAR_TYPE_STREAM, 1, false },
+		{ RCHAR_TYPE_MESSAGE, 0, false }, { RCHAR_TYPE_MESSAGE, 1, true },
+		{ RCHAR_TYPE_MESSAGE, 64 << 20, true },
+		{ RCHAR_TYPE_MESSAGE, (64 << 20) + 1, false },
+		{ RCHAR_TYPE_MESSAGE, ~0u, false }, { 99, 5, true },
+	};
+	struct rchar_wire_opened opened = { 0 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct rchar_wire_open o = { .type = cases[i].type, .name = "m",
+					     .max_message = cpu_to_le32(cases[i].max_message) };
+
+		opened.max_message = o.max_message;
+		CHECK((rchar_open_check(&o) == RCHAR_FRAME_OK) == cases[i].ok);
+		CHECK((rchar_opened_check(&opened, cases[i].type) == RCHAR_FRAME_OK) ==
+		      cases[i].ok);
+	}
+	opened = (struct rchar_wire_opened){ .reserved = { 0, 0, 0, 1 } };
+	CHECK(rchar_opened_check(&opened, RCHAR_TYPE_STREAM) == RCHAR_FRAME_BAD_PAYLOAD);
+}
+
+static void a_window_has_room_for_its_max_message(void)
+{
+	CHECK(rchar_window_valid(0, 0) && rchar_window_valid(1 << 30, 0));
+	CHECK(!rchar_window_valid((1 << 30) + 1, 0) && !rchar_window_valid(~0u, 1));
+	CHECK(rchar_window_valid(1256, 1000) && !rchar_window_valid(1255, 1000));
+	CHECK(!rchar_window_valid(0, 1));
 }
 
 /* ---- private data ---- */
@@ -401,6 +437,8 @@ static const struct {
 	TEST(every_wrong_field_has_its_error),
 	TEST(names_are_checked),
 	TEST(open_payload_is_checked),
+	TEST(max_message_fits_the_type),
+	TEST(a_window_has_room_for_its_max_message),
 	TEST(private_data_survives_encode_and_decode),
 	TEST(wrong_private_data_is_refused),
 	TEST(every_wrong_field_of_private_data_is_refused),

@@ -109,6 +109,32 @@ enum rchar_reason {
 /* Half-close; the argument is RCHAR_SHUT_RD, RCHAR_SHUT_WR or both. */
 #define RCHAR_IOC_SHUTDOWN	_IO(RCHAR_IOC_MAGIC, 1)
 
+/*
+ * About the session of a file. Fields are only ever added at the end: a program built
+ * with an older header gets the beginning, one built with a newer header gets zeros
+ * behind what the module knows. So 0 means "not known" in every later field.
+ */
+struct rchar_info {
+	__u32 type;			/* enum rchar_type */
+	__u32 role;			/* enum rchar_role */
+	__u32 state;			/* enum rchar_session_state */
+	__u32 reason;			/* enum rchar_reason, when it has ended */
+	__u32 shut;			/* RCHAR_SHUT_*: halves closed on this side */
+	__u32 peer_shut;		/* RCHAR_SHUT_*: halves closed by the peer */
+	__u32 window;			/* bytes this side may hold unread */
+	__u32 max_message;		/* longest message, bytes; 0 for streams */
+	__u32 rx_queued;		/* bytes received and not read */
+	__u32 tx_unacked;		/* bytes written and not acknowledged */
+	__u32 tx_room;			/* bytes that may be written now */
+	__u32 session;			/* id on the link; 0 before there is a peer */
+	__u64 link;			/* id; 0 before there is a peer */
+	char name[RCHAR_NAME_MAX + 1];	/* of the channel */
+	__u8 peer[32];			/* sockaddr_in or _in6; family 0: no peer yet */
+	__u8 local[32];			/* likewise; family 0: any */
+};
+
+#define RCHAR_IOC_INFO		_IOR(RCHAR_IOC_MAGIC, 2, struct rchar_info)
+
 /* ---- generic netlink ---- */
 
 enum rchar_cmd {
@@ -158,6 +184,7 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_WAITING,		/* u32, of these, waiting for open() */
 	RCHAR_A_CHANNEL_LINK_ID,		/* u64 */
 	RCHAR_A_CHANNEL_STATS,			/* nest of enum rchar_stats_attr */
+	RCHAR_A_CHANNEL_MAX_MESSAGE,		/* u32, bytes; message channels only */
 
 	__RCHAR_A_CHANNEL_MAX
 };
