@@ -158,6 +158,77 @@ peer_restart_resets_open_sessions() {
 	clean
 }
 
+# Nothing gets through. Not by taking the interface down: soft-RoCE in 6.1 then fails to
+# send a MAD, which leaves its GSI queue pair deaf, and nobody can connect any more.
+outage() {
+	tc qdisc replace dev net0 root netem loss 100%
+	on b tc qdisc replace dev net0 root netem loss 100%
+}
+
+end_of_the_outage() {
+	tc qdisc del dev net0 root
+	on b tc qdisc del dev net0 root
+}
+
+# On b: open, tell, wait until told, then do the rest; nothing gets through by then.
+open_before_the_outage() { # COMMAND
+	rm -f /tmp/out
+	on b rm -f /tmp/open /tmp/go
+	on b "exec 3<>/dev/rchar/pipe && touch /tmp/open; until [ -e /tmp/go ]; do sleep 0.1; done; $1" >/tmp/out 2>&1 &
+	until_true 60 on b test -e /tmp/open
+	outage
+	on b touch /tmp/go
+}
+
+# The pipe of the next tests; b watches its sessions.
+watched_pipe() { # SETTING...
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1 "$@"
+	on b 'rchar -j monitor >/tmp/watched 2>&1 & echo $! >/tmp/monitor.pid'
+}
+
+saw_reason() {
+	until_true 60 on b grep -q "reason.*$1" /tmp/watched
+	on b 'kill $(cat /tmp/monitor.pid)'
+}
+
+linger_bounds_what_close_leaves() {
+	watched_pipe linger 1s
+	open_before_the_outage 'echo too late >&3'
+	wait $!
+	saw_reason linger
+	end_of_the_outage
+	clean
+}
+
+recovery_timeout_ends_sessions() {
+	watched_pipe recovery-timeout 1s
+	open_before_the_outage 'cat <&3'
+	# First the silence has to be noticed.
+	wait $! || true
+	grep -q 'Connection reset' /tmp/out
+	saw_reason recovery-timeout
+	end_of_the_outage
+	# And the link comes back for the next one.
+	on b rchar -w 60 show pipe
+	on b 'echo afterwards >/dev/rchar/pipe'
+	[ "$(cat /dev/rchar/pipe)" = afterwards ]
+	clean
+}
+
+fsync_fails_when_the_session_ends_first() {
+	watched_pipe
+	open_before_the_outage 'echo lost | dd conv=fsync >&3 2>/dev/null; echo "dd $?"'
+	# Not before: the bytes are nowhere yet.
+	sleep 1
+	[ ! -s /tmp/out ]
+	on b 'rchar session kill $(rchar session | sed -n "s/: channel.*//p")'
+	wait $! || true
+	grep -q 'dd 1' /tmp/out
+	end_of_the_outage
+	clean
+}
+
 monitor_tells_each_change() {
 	on b 'rchar -j -w 60 monitor' >/tmp/events &
 	local mon=$!
@@ -264,7 +335,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 19
+plan 22
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 insmod /root/autoload/rdma_char.ko
@@ -280,6 +351,9 @@ run close_survives_a_link_reset
 run device_removed_and_back_loses_nothing
 run peer_module_gone_and_back
 run peer_restart_resets_open_sessions
+run linger_bounds_what_close_leaves
+run recovery_timeout_ends_sessions
+run fsync_fails_when_the_session_ends_first
 run monitor_tells_each_change
 run exit_codes
 run node_has_mode_uid_gid

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the tests of the contract have in common. */
+#ifndef CONTRACT_H
+#define CONTRACT_H
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "linux/rdma_char.h"
+
+#define SRV "/dev/rchar/srv"
+#define CLI "/dev/rchar/cli"
+#define WINDOW 65536	/* of the channels, set in main.c */
+
+#define CHECK(cond)							\
+	do {								\
+		if (!(cond)) {						\
+			printf("# %s:%d: %s (errno %s)\n", __FILE__,	\
+			       __LINE__, #cond, strerrorname_np(errno));		\
+			fflush(stdout);					\
+			_exit(1);					\
+		}							\
+	} while (0)
+
+#define CHECK_ERR(expr, err) CHECK((expr) == -1 && errno == (err))
+
+/* What must become true; how long that takes says nothing. */
+#define LONG_MS 60000
+#define EVENTUALLY(cond)						\
+	do {								\
+		long long end_ = now_ms() + LONG_MS;			\
+									\
+		while (!(cond) && now_ms() < end_)			\
+			usleep(5000);					\
+		CHECK(cond);						\
+	} while (0)
+
+/* Large enough for everything, and an address where nothing is. */
+extern char big[1 << 20];
+extern void *volatile nowhere;
+
+/* A system call in a thread of its own. */
+struct call {
+	pthread_t thread;
+	int fd, ret, err, flags;
+	const char *path;
+	ssize_t (*fn)(int, void *, size_t);
+};
+
+void sh(const char *cmd);
+long long now_ms(void);
+void pair_flags(int *cli, int cli_flags, int *srv, int srv_flags);
+void pair(int *cli, int *srv);
+short events(int fd, short want, int timeout);
+void nonblock(int fd);
+int unacknowledged(int fd);
+long fill_window_by(int fd, size_t bytes);
+long fill_window(int fd);
+void read_exactly(int fd, long bytes);
+void *call_open(void *arg);
+void *call_read(void *arg);
+void *call_write(void *arg);
+void no_op(int sig);
+void interrupt_with(const struct sigaction *sa);
+char *half_mapped(void);
+long rx_memory(void);
+
+struct test {
+	const char *name;
+	void (*fn)(void);
+};
+
+#define TEST(fn) { #fn, fn }
+
+extern const struct test open_tests[];
+extern const struct test stream_tests[];
+extern const struct test ready_tests[];
+extern const struct test fault_tests[];
+extern const struct test control_tests[];
+extern const struct test end_tests[];
+extern const struct test message_tests[];
+extern const struct test uring_tests[];
+
+#endif /* CONTRACT_H */

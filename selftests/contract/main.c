@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One test for each sentence of Documentation/uapi.rst. Both ends are on this machine:
+ * 'srv' listens, 'cli' connects to it, 'msrv' and 'mcli' are the same for messages;
+ * 'nobody' connects to a port where nobody listens, 'wrong' to a name that does not
+ * exist. Each test runs in a process of its own, with fresh sessions.
+ */
+#include "contract.h"
+
+char big[1 << 20];
+void *volatile nowhere = (void *)8;
+
+void sh(const char *cmd)
+{
+	CHECK(system(cmd) == 0);
+}
+
+long long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
+}
+
+void pair_flags(int *cli, int cli_flags, int *srv, int srv_flags)
+{
+	*cli = open(CLI, cli_flags);
+	CHECK(*cli >= 0);
+	*srv = open(SRV, srv_flags);
+	CHECK(*srv >= 0);
+}
+
+void pair(int *cli, int *srv)
+{
+	pair_flags(cli, O_RDWR, srv, O_RDWR);
+}
+
+short events(int fd, short want, int timeout)
+{
+	struct pollfd p = { .fd = fd, .events = want };
+
+	CHECK(poll(&p, 1, timeout) >= 0);
+	return p.revents;
+}
+
+void nonblock(int fd)
+{
+	CHECK(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) == 0);
+}
+
+int unacknowledged(int fd)
+{
+	int n;
+
+	CHECK(ioctl(fd, TIOCOUTQ, &n) == 0);
+	return n;
+}
+
+long fill_window_by(int fd, size_t bytes)
+{
+	long total = 0;
+	bool acked;
+	ssize_t n;
+
+	nonblock(fd);
+	do {
+		/* Our own limit opens again when acks come: only the peer's counts. */
+		acked = !unacknowledged(fd);
+		while ((n = write(fd, big, bytes)) > 0)
+			total += n, acked = false;
+		CHECK(n == -1 && errno == EAGAIN);
+		if (!acked)
+			EVENTUALLY(!unacknowledged(fd));
+	} while (!acked);
+	return total;
+}
+
+long fill_window(int fd)
+{
+	return fill_window_by(fd, 10000);
+}
+
+void read_exactly(int fd, long bytes)
+{
+	while (bytes) {
+		ssize_t n = read(fd, big, bytes < (long)sizeof(big) ? bytes : (long)sizeof(big));
+
+		CHECK(n > 0);
+		bytes -= n;
+	}
+}
+
+void *call_open(void *arg)
+{
+	struct call *c = arg;
+
+	c->ret = open(c->path, c->flags);
+	c->err = errno;
+	return NULL;
+}
+
+void *call_read(void *arg)
+{
+	struct call *c = arg;
+	char buf[16];
+
+	c->ret = read(c->fd, buf, sizeof(buf));
+	c->err = errno;
+	return NULL;
+}
+
+void *call_write(void *arg)
+{
+	struct call *c = arg;
+
+	c->ret = write(c->fd, big, 1000);
+	c->err = errno;
+	return NULL;
+}
+
+void no_op(int sig)
+{
+	(void)sig;
+}
+
+void interrupt_with(const struct sigaction *sa)
+{
+	struct itimerval it = { .it_value.tv_usec = 100000 };
+
+	sigaction(SIGALRM, sa, NULL);
+	setitimer(ITIMER_REAL, &it, NULL);
+}
+
+char *half_mapped(void)
+{
+	char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED && munmap(p + 4096, 4096) == 0);
+	return p;
+}
+
+/* Most of the memory that any session holds for its reader. */
+long rx_memory(void)
+{
+	static char text[65536];
+	FILE *f = popen("rchar -j session", "r");
+	long memory = 0;
+	char *p;
+
+	CHECK(f && fread(text, 1, sizeof(text) - 1, f) > 0);
+	for (p = text; (p = strstr(p, "rx_memory_bytes\":")); p++) {
+		long m = atol(p + strlen("rx_memory_bytes\":"));
+
+		memory = m > memory ? m : memory;
+	}
+	pclose(f);
+	return memory;
+}
+
+/* ---- all of them ---- */
+
+static const struct test *const chapters[] = {
+	open_tests, stream_tests, message_tests, ready_tests, uring_tests, fault_tests,
+	control_tests, end_tests,
+};
+
+#define NR_CHAPTERS (sizeof(chapters) / sizeof(chapters[0]))
+
+static int run_one(const struct test *t)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setpgid(0, 0);
+		alarm(300);
+		t->fn();
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	kill(-pid, SIGKILL);
+	if (WIFSIGNALED(status))
+		printf("# killed by signal %d\n", WTERMSIG(status));
+	return status;
+}
+
+/* Whatever a test left behind is not the next one's. */
+static void clean_up(void)
+{
+	(void)!system("for c in $(rchar | awk '/^[^ ]/ { print $1 }' | tr -d :); do"
+		      " case $c in srv|cli|msrv|mcli|wrong|nobody|slow) ;; *) rchar del $c ;; esac; done;"
+		      "for i in $(seq 50); do rchar -j | grep -q '\"sessions\":[1-9][0-9]*,\"waiting' || exit 0; sleep 0.1; done;"
+		      "for s in $(rchar session | sed -n 's/:.*//p'); do rchar session kill $s; done 2>/dev/null");
+}
+
+static int count(void)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < NR_CHAPTERS; i++)
+		for (const struct test *t = chapters[i]; t->fn; t++)
+			n++;
+	return n;
+}
+
+/* contract [PART-OF-A-NAME]: all tests, or those whose names have it. */
+int main(int argc, char **argv)
+{
+	int n = 0, failed = 0;
+
+	setbuf(stdout, NULL);
+	sh("rchar add srv stream listen 10.0.0.1 window 64k");
+	sh("rchar -w 60 add cli stream connect 10.0.0.1/srv window 64k");
+	sh("rchar add msrv message listen 10.0.0.1 window 64k max-message 32k");
+	sh("rchar -w 60 add mcli message connect 10.0.0.1/msrv window 64k max-message 32k");
+	sh("rchar -w 60 add wrong stream connect 10.0.0.1");
+	sh("rchar add nobody stream connect 10.0.0.1:9 open-timeout 500ms");
+	sh("rchar add slow stream connect 10.0.0.1:9");
+	printf("TAP version 13\n1..%d\n", count());
+	for (size_t i = 0; i < NR_CHAPTERS; i++) {
+		for (const struct test *t = chapters[i]; t->fn; t++) {
+			bool bad;
+
+			n++;
+			if (argc > 1 && !strstr(t->name, argv[1])) {
+				printf("ok %d %s # SKIP not asked for\n", n, t->name);
+				continue;
+			}
+			bad = run_one(t);
+			failed += bad;
+			printf("%sok %d %s\n", bad ? "not " : "", n, t->name);
+			clean_up();
+		}
+	}
+	sh("rchar del all");
+	return failed != 0;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Opening. */
+#include "contract.h"
+#include <sys/stat.h>
+
+static void connect_open_does_not_wait_for_the_peers_program(void)
+{
+	char buf[8] = "";
+	int cli = open(CLI, O_WRONLY), srv;
+
+	CHECK(cli >= 0);
+	CHECK(write(cli, "early", 5) == 5);
+	CHECK(close(cli) == 0);
+	srv = open(SRV, O_RDONLY);
+	CHECK(srv >= 0);
+	CHECK(read(srv, buf, 8) == 5 && !memcmp(buf, "early", 5));
+	CHECK(read(srv, buf, 8) == 0);
+}
+
+static void listen_open_waits_for_a_session(void)
+{
+	struct call c = { .path = SRV, .flags = O_RDWR };
+	int cli;
+
+	pthread_create(&c.thread, NULL, call_open, &c);
+	usleep(100000);
+	CHECK(pthread_tryjoin_np(c.thread, NULL) == EBUSY);
+	cli = open(CLI, O_RDWR);
+	CHECK(cli >= 0);
+	pthread_join(c.thread, NULL);
+	CHECK(c.ret >= 0);
+	CHECK(write(cli, "x", 1) == 1 && read(c.ret, big, 1) == 1);
+}
+
+static void listen_open_takes_the_oldest_waiting_session(void)
+{
+	int i, cli[3];
+
+	for (i = 0; i < 3; i++) {
+		cli[i] = open(CLI, O_RDWR);
+		CHECK(cli[i] >= 0 && write(cli[i], &i, sizeof(i)) == sizeof(i));
+	}
+	for (i = 0; i < 3; i++) {
+		int srv = open(SRV, O_RDWR), got;
+
+		CHECK(srv >= 0 && read(srv, &got, sizeof(got)) == sizeof(got));
+		CHECK(got == i);
+	}
+}
+
+static void nonblocking_connect_open_turns_writable(void)
+{
+	int cli = open(CLI, O_RDWR | O_NONBLOCK), srv;
+
+	CHECK(cli >= 0);
+	CHECK(events(cli, POLLOUT, LONG_MS) == POLLOUT);
+	CHECK(write(cli, "x", 1) == 1);
+	srv = open(SRV, O_RDWR);
+	CHECK(srv >= 0 && read(srv, big, 1) == 1);
+}
+
+static void nonblocking_listen_open_turns_writable(void)
+{
+	int srv = open(SRV, O_RDWR | O_NONBLOCK), cli;
+
+	CHECK(srv >= 0);
+	CHECK_ERR(read(srv, big, 1), EAGAIN);
+	CHECK_ERR(write(srv, big, 1), EAGAIN);
+	CHECK(events(srv, POLLIN | POLLOUT, 50) == 0);
+	cli = open(CLI, O_RDWR);
+	CHECK(cli >= 0);
+	CHECK(events(srv, POLLOUT, LONG_MS) == POLLOUT);
+	CHECK(write(srv, "x", 1) == 1 && read(cli, big, 1) == 1);
+}
+
+static void open_of_an_unknown_name_is_econnrefused(void)
+{
+	CHECK_ERR(open("/dev/rchar/wrong", O_RDWR), ECONNREFUSED);
+	sh("rchar -j show wrong | grep -q '\"reason\":\"no-channel\"'");
+}
+
+static void open_with_the_link_down_is_etimedout(void)
+{
+	long long start = now_ms();
+
+	CHECK_ERR(open("/dev/rchar/nobody", O_RDWR), ETIMEDOUT);
+	CHECK(now_ms() - start >= 400);
+	sh("for i in $(seq 600); do rchar -j show nobody | grep -q '\"reason\":\"not-listening\"' && exit; sleep 0.1; done; exit 1");
+}
+
+static void open_ends_with_enodev_when_the_channel_is_deleted(void)
+{
+	struct call c = { .path = "/dev/rchar/gone", .flags = O_RDWR };
+
+	sh("rchar add gone stream listen 10.0.0.1:7480");
+	pthread_create(&c.thread, NULL, call_open, &c);
+	usleep(100000);
+	sh("rchar del gone");
+	pthread_join(c.thread, NULL);
+	CHECK(c.ret == -1 && c.err == ENODEV);
+	CHECK_ERR(open("/dev/rchar/gone", O_RDWR), ENOENT);
+}
+
+static void a_signal_ends_open_with_eintr(void)
+{
+	struct sigaction sa = { .sa_handler = no_op };
+
+	interrupt_with(&sa);
+	CHECK_ERR(open(SRV, O_RDWR), EINTR);
+	interrupt_with(&sa);
+	CHECK_ERR(open("/dev/rchar/slow", O_RDWR), EINTR);
+	sh("rchar -j show srv | grep -q '\"sessions\":0'");
+	sh("rchar -j show slow | grep -q '\"sessions\":0'");
+}
+
+static void a_full_backlog_is_retried_not_refused(void)
+{
+	struct call c = { .path = "/dev/rchar/cli1", .flags = O_RDWR };
+	int first, srv;
+
+	sh("rchar add srv1 stream listen 10.0.0.1 backlog 1");
+	sh("rchar -w 60 add cli1 stream connect 10.0.0.1/srv1 open-timeout 5s");
+	first = open("/dev/rchar/cli1", O_RDWR);
+	CHECK(first >= 0);
+	pthread_create(&c.thread, NULL, call_open, &c);
+	usleep(200000);
+	CHECK(pthread_tryjoin_np(c.thread, NULL) == EBUSY);
+	srv = open("/dev/rchar/srv1", O_RDWR);
+	CHECK(srv >= 0);
+	pthread_join(c.thread, NULL);
+	CHECK(c.ret >= 0);
+}
+
+static void read_only_open_closes_the_sending_half(void)
+{
+	int cli, srv;
+
+	pair_flags(&cli, O_RDONLY, &srv, O_RDWR);
+	CHECK(read(srv, big, 1) == 0);
+	CHECK_ERR(write(cli, big, 1), EBADF);
+	CHECK(write(srv, "x", 1) == 1 && read(cli, big, 1) == 1);
+}
+
+static void write_only_open_closes_the_receiving_half(void)
+{
+	int cli, srv;
+
+	pair_flags(&cli, O_RDWR, &srv, O_WRONLY);
+	CHECK(events(cli, POLLOUT, LONG_MS) & POLLOUT);
+	EVENTUALLY(write(cli, big, 1) == -1);
+	CHECK_ERR(write(cli, big, 1), EPIPE);
+	CHECK(write(srv, "x", 1) == 1 && read(cli, big, 1) == 1);
+}
+
+static void open_of_another_type_is_econnrefused(void)
+{
+	sh("rchar -w 60 add other message connect 10.0.0.1/srv");
+	CHECK_ERR(open("/dev/rchar/other", O_RDWR), ECONNREFUSED);
+	sh("rchar -j show other | grep -q '\"reason\":\"wrong-type\"'");
+}
+
+static void a_nonblocking_open_that_fails_reports_it_through_the_file(void)
+{
+	int fd = open("/dev/rchar/wrong", O_RDWR | O_NONBLOCK);
+	short got;
+
+	CHECK(fd >= 0);
+	got = events(fd, POLLIN | POLLOUT, LONG_MS);
+	CHECK((got & (POLLERR | POLLHUP)) == (POLLERR | POLLHUP));
+	CHECK_ERR(read(fd, big, 1), ECONNREFUSED);
+	CHECK_ERR(write(fd, big, 1), ECONNREFUSED);
+}
+
+static void open_needs_permission_on_the_node(void)
+{
+	CHECK(setgid(65534) == 0 && setuid(65534) == 0);
+	CHECK_ERR(open(CLI, O_RDWR), EACCES);
+}
+
+static void the_node_of_a_deleted_channel_is_enxio(void)
+{
+	struct stat st;
+
+	sh("rchar add old stream listen 10.0.0.1");
+	CHECK(stat("/dev/rchar/old", &st) == 0);
+	sh("rchar del old");
+	CHECK(mknod("/tmp/old", S_IFCHR | 0600, st.st_rdev) == 0);
+	CHECK_ERR(open("/tmp/old", O_RDWR), ENXIO);
+}
+
+const struct test open_tests[] = {
+	TEST(connect_open_does_not_wait_for_the_peers_program),
+	TEST(listen_open_waits_for_a_session),
+	TEST(listen_open_takes_the_oldest_waiting_session),
+	TEST(nonblocking_connect_open_turns_writable),
+	TEST(nonblocking_listen_open_turns_writable),
+	TEST(open_of_an_unknown_name_is_econnrefused),
+	TEST(open_with_the_link_down_is_etimedout),
+	TEST(open_ends_with_enodev_when_the_channel_is_deleted),
+	TEST(a_signal_ends_open_with_eintr),
+	TEST(a_full_backlog_is_retried_not_refused),
+	TEST(read_only_open_closes_the_sending_half),
+	TEST(write_only_open_closes_the_receiving_half),
+	TEST(open_of_another_type_is_econnrefused),
+	TEST(a_nonblocking_open_that_fails_reports_it_through_the_file),
+	TEST(open_needs_permission_on_the_node),
+	TEST(the_node_of_a_deleted_channel_is_enxio),
+	{ NULL, NULL }
+};

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Reading and writing streams. */
+#include "contract.h"
+
+static void read_returns_what_there_is(void)
+{
+	int cli, srv;
+
+	pair(&cli, &srv);
+	CHECK(write(cli, "hello", 5) == 5);
+	CHECK(read(srv, big, 3) == 3 && !memcmp(big, "hel", 3));
+	CHECK(read(srv, big, sizeof(big)) == 2 && !memcmp(big, "lo", 2));
+}
+
+static void read_waits_for_the_first_byte(void)
+{
+	struct call c = { 0 };
+	int cli, srv;
+
+	pair(&cli, &srv);
+	c.fd = srv;
+	pthread_create(&c.thread, NULL, call_read, &c);
+	usleep(100000);
+	CHECK(pthread_tryjoin_np(c.thread, NULL) == EBUSY);
+	CHECK(write(cli, "abc", 3) == 3);
+	pthread_join(c.thread, NULL);
+	CHECK(c.ret == 3);
+}
+
+static void read_gives_0_after_all_bytes_of_a_closed_writer(void)
+{
+	int cli, srv;
+
+	pair(&cli, &srv);
+	CHECK(write(cli, big, 50000) == 50000);
+	CHECK(close(cli) == 0);
+	EVENTUALLY(events(srv, POLLIN | POLLRDHUP, 0) & POLLRDHUP);
+	read_exactly(srv, 50000);
+	CHECK(read(srv, big, 1) == 0);
+	CHECK(read(srv, big, 1) == 0);
+}
+
+static void write_after_the_reader_closed_is_epipe_without_a_signal(void)
+{
+	int cli, srv;
+
+	pair(&cli, &srv);
+	CHECK(close(srv) == 0);
+	EVENTUALLY(write(cli, "x", 1) == -1);
+	CHECK_ERR(write(cli, "x", 1), EPIPE);
+}
+
+static void zero_length_moves_nothing(void)
+{
+	int cli, srv;
+
+	pair(&cli, &srv);
+	CHECK(write(cli, big, 0) == 0);
+	CHECK(read(srv, big, 0) == 0);
+	nonblock(srv);
+	CHECK_ERR(read(srv, big, 1), EAGAIN);
+}
+
+static void nonblocking_write_stops_at_the_window_with_eagain(void)
+{
+	int cli, srv;
+	long total;
+
+	pair(&cli, &srv);
+	total = fill_window(cli);
+	CHECK(total == WINDOW);
+	CHECK_ERR(write(cli, big, 1), EAGAIN);
+	CHECK(events(cli, POLLOUT, 0) == 0);
+	read_exactly(srv, total);
+	CHECK(events(cli, POLLOUT, LONG_MS) == POLLOUT);
+}
+
+static void blocking_write_waits_for_the_reader(void)
+{
+	struct call c = { 0 };
+	int cli, srv;
+	long total;
+
+	pair(&cli, &srv);
+	total = fill_window(cli);
+	CHECK(fcntl(cli, F_SETFL, 0) == 0);
+	c.fd = cli;
+	pthread_create(&c.thread, NULL, call_write, &c);
+	usleep(100000);
+	CHECK(pthread_tryjoin_np(c.thread, NULL) == EBUSY);
+	read_exactly(srv, total);
+	pthread_join(c.thread, NULL);
+	CHECK(c.ret == 1000);
+}
+
+static void windows_of_the_two_sides_may_differ(void)
+{
+	int big_side, small_side, i;
+
+	sh("rchar add small stream listen 10.0.0.1 window 64k");
+	sh("rchar -w 60 add large stream connect 10.0.0.1/small window 4m");
+	big_side = open("/dev/rchar/large", O_RDWR);
+	small_side = open("/dev/rchar/small", O_RDWR);
+	CHECK(big_side >= 0 && small_side >= 0);
+	for (i = 0; i < 3; i++) {
+		/* The reader tells of its room in quarters of the window. */
+		long total = fill_window(big_side);
+
+		CHECK(total <= 65536 && total > 65536 * 3 / 4);
+		read_exactly(small_side, total);
+		CHECK(events(big_side, POLLOUT, LONG_MS) == POLLOUT);
+	}
+	CHECK(fcntl(big_side, F_SETFL, 0) == 0);
+	if (fork() == 0) {
+		read_exactly(small_side, 1 << 20);
+		_exit(0);
+	}
+	CHECK(write(big_side, big, 1 << 20) == 1 << 20);
+	/* Its own window bounds what is not acknowledged, the peer's what is not read. */
+	CHECK(fill_window(small_side) == 4 << 20);
+}
+
+static void a_sleeping_reader_stalls_no_other_session(void)
+{
+	int cli, srv, cli2, srv2, i;
+
+	pair(&cli, &srv);
+	fill_window(cli);
+	pair(&cli2, &srv2);
+	for (i = 0; i < 100; i++) {
+		CHECK(write(cli2, big, 30000) == 30000);
+		read_exactly(srv2, 30000);
+	}
+}
+
+static void a_sleeping_reader_holds_bounded_memory(void)
+{
+	int cli, srv;
+	long memory;
+
+	pair(&cli, &srv);
+	/* One byte a frame as far as that goes, the worst case. */
+	CHECK(fill_window_by(cli, 1) == WINDOW);
+	memory = rx_memory();
+	CHECK(memory >= WINDOW && memory <= 3 * WINDOW);
+}
+
+static void readv_and_writev_gather_and_scatter(void)
+{
+	char a[3], b[4];
+	struct iovec out[2] = { { "hel", 3 }, { "lo you", 6 } };
+	struct iovec in[2] = { { a, 3 }, { b, 4 } };
+	int cli, srv;
+
+	pair(&cli, &srv);
+	CHECK(writev(cli, out, 2) == 9 && fsync(cli) == 0);
+	CHECK(readv(srv, in, 2) == 7);
+	CHECK(!memcmp(a, "hel", 3) && !memcmp(b, "lo y", 4));
+}
+
+static void there_is_no_file_position(void)
+{
+	int cli, srv;
+
+	pair(&cli, &srv);
+	CHECK_ERR(lseek(cli, 0, SEEK_SET), ESPIPE);
+	CHECK_ERR(pread(srv, big, 1, 0), ESPIPE);
+	CHECK_ERR(pwrite(cli, big, 1, 0), ESPIPE);
+}
+
+static void many_threads_share_one_file(void)
+{
+	enum { N = 8, BYTES = 40000 };
+	int cli, srv, i, status, bad = 0;
+
+	pair(&cli, &srv);
+	for (i = 0; i < N; i++)
+		if (fork() == 0) {
+			long left = BYTES;
+
+			while (left)
+				left -= write(cli, big, left < 999 ? left : 999);
+			_exit(0);
+		}
+	close(cli);
+	for (i = 0; i < N; i++)
+		if (fork() == 0) {
+			long got = 0;
+			ssize_t n;
+
+			while ((n = read(srv, big, 777)) > 0)
+				got += n;
+			_exit(n < 0);
+		}
+	for (i = 0; i < 2 * N; i++) {
+		CHECK(wait(&status) > 0);
+		bad |= status;
+	}
+	CHECK(!bad);
+}
+
+static void splice_and_sendfile_work_both_ways(void)
+{
+	int cli, srv, p[2], f = open("/bin/busybox", O_RDONLY);
+	char want[30000];
+	ssize_t got, n;
+
+	pair(&cli, &srv);
+	CHECK(pipe(p) == 0 && f >= 0);
+	CHECK(pread(f, want, sizeof(want), 0) == sizeof(want));
+	CHECK(sendfile(cli, f, NULL, sizeof(want)) == sizeof(want));
+	CHECK(fsync(cli) == 0);
+	for (got = 0; got < (ssize_t)sizeof(want); got += n) {
+		n = splice(srv, NULL, p[1], NULL, sizeof(want) - got, 0);
+		CHECK(n > 0 && read(p[0], big + got, n) == n);
+	}
+	CHECK(!memcmp(big, want, sizeof(want)));
+	CHECK(write(p[1], "from a pipe", 11) == 11);
+	CHECK(splice(p[0], NULL, srv, NULL, 11, 0) == 11);
+	CHECK(read(cli, big, 100) == 11 && !memcmp(big, "from a pipe", 11));
+}
+
+/* Blocks of one byte each, longer than the window. */
+static void one_blocking_write_is_not_interleaved(void)
+{
+	enum { N = 4, BLOCK = 100000 };
+	int cli, srv, i, status;
+	long got = 0;
+
+	pair(&cli, &srv);
+	for (i = 0; i < N; i++)
+		if (fork() == 0) {
+			memset(big, 'a' + i, BLOCK);
+			_exit(write(cli, big, BLOCK) != BLOCK);
+		}
+	while (got < N * BLOCK) {
+		ssize_t n = read(srv, big + got, sizeof(big) - got);
+
+		CHECK(n > 0);
+		got += n;
+	}
+	for (i = 0; i < N * BLOCK; i++)
+		CHECK(big[i] == big[i / BLOCK * BLOCK]);
+	for (i = 0; i < N; i++)
+		CHECK(wait(&status) > 0 && status == 0);
+}
+
+static void tee_passes_on_what_a_channel_gave(void)
+{
+	int cli, srv, p[2], q[2];
+
+	pair(&cli, &srv);
+	CHECK(pipe(p) == 0 && pipe(q) == 0);
+	CHECK(write(cli, "once, twice", 11) == 11 && fsync(cli) == 0);
+	CHECK(splice(srv, NULL, p[1], NULL, 11, 0) == 11);
+	CHECK(tee(p[0], q[1], 11, 0) == 11);
+	CHECK(splice(p[0], NULL, srv, NULL, 11, 0) == 11);
+	CHECK(splice(q[0], NULL, srv, NULL, 11, 0) == 11);
+	CHECK(fsync(srv) == 0);
+	CHECK(read(cli, big, 100) == 22 && !memcmp(big, "once, twiceonce, twice", 22));
+}
+
+const struct test stream_tests[] = {
+	TEST(read_returns_what_there_is),
+	TEST(read_waits_for_the_first_byte),
+	TEST(read_gives_0_after_all_bytes_of_a_closed_writer),
+	TEST(write_after_the_reader_closed_is_epipe_without_a_signal),
+	TEST(zero_length_moves_nothing),
+	TEST(nonblocking_write_stops_at_the_window_with_eagain),
+	TEST(blocking_write_waits_for_the_reader),
+	TEST(windows_of_the_two_sides_may_differ),
+	TEST(a_sleeping_reader_stalls_no_other_session),
+	TEST(a_sleeping_reader_holds_bounded_memory),
+	TEST(readv_and_writev_gather_and_scatter),
+	TEST(there_is_no_file_position),
+	TEST(many_threads_share_one_file),
+	TEST(splice_and_sendfile_work_both_ways),
+	TEST(one_blocking_write_is_not_interleaved),
+	TEST(tee_passes_on_what_a_channel_gave),
+	{ NULL, NULL }
+};

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+/* io_uring. A request that goes to a worker thread shows as a thread of this process. */
+#include "contract.h"
+#include <dirent.h>
+#include <liburing.h>
+
+static struct io_uring ring;
+
+static int threads(void)
+{
+	DIR *d = opendir("/proc/self/task");
+	struct dirent *e;
+	int n = 0;
+
+	CHECK(d);
+	while ((e = readdir(d)))
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+static void setup(void)
+{
+	CHECK(io_uring_queue_init(64, &ring, 0) == 0);
+}
+
+static void queue_read(int fd, void *buf, unsigned int len, uint64_t tag)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+
+	io_uring_prep_read(sqe, fd, buf, len, -1);
+	io_uring_sqe_set_data64(sqe, tag);
+}
+
+static void queue_write(int fd, const void *buf, unsigned int len, uint64_t tag)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring);
+
+	io_uring_prep_write(sqe, fd, buf, len, -1);
+	io_uring_sqe_set_data64(sqe, tag);
+}
+
+static void submit(void)
+{
+	CHECK(io_uring_submit(&ring) >= 0);
+}
+
+/* The result of the next completion, which must be that one. */
+static int complete(uint64_t tag)
+{
+	struct __kernel_timespec ts = { .tv_sec = LONG_MS / 1000 };
+	struct io_uring_cqe *cqe;
+	int res;
+
+	CHECK(io_uring_wait_cqe_timeout(&ring, &cqe, &ts) == 0);
+	CHECK(io_uring_cqe_get_data64(cqe) == tag);
+	res = cqe->res;
+	io_uring_cqe_seen(&ring, cqe);
+	return res;
+}
+
+static bool nothing_completes(void)
+{
+	struct __kernel_timespec ts = { .tv_nsec = 50000000 };
+	struct io_uring_cqe *cqe;
+
+	return io_uring_wait_cqe_timeout(&ring, &cqe, &ts) == -ETIME;
+}
+
+static void io_uring_reads_wait_without_a_worker_thread(void)
+{
+	int cli, srv, i;
+
+	pair(&cli, &srv);
+	setup();
+	for (i = 0; i < 20; i++) {
+		queue_read(srv, big, 100, 1);
+		submit();
+		CHECK(i || nothing_completes());
+		CHECK(threads() == 1);
+		queue_write(cli, "hello", 5, 2);
+		submit();
+		CHECK(complete(2) == 5);
+		CHECK(complete(1) == 5 && !memcmp(big, "hello", 5));
+	}
+	CHECK(threads() == 1);
+}
+
+static void io_uring_writes_wait_without_a_worker_thread(void)
+{
+	int cli, srv;
+	long total;
+
+	pair(&cli, &srv);
+	total = fill_window(cli);
+	CHECK(fcntl(cli, F_SETFL, 0) == 0);
+	setup();
+	queue_write(cli, big, 20000, 1);
+	submit();
+	CHECK(nothing_completes());
+	CHECK(threads() == 1);
+	read_exactly(srv, total);
+	CHECK(complete(1) == 20000);
+	CHECK(threads() == 1);
+	read_exactly(srv, 20000);
+}
+
+static void io_uring_polls_a_channel(void)
+{
+	struct io_uring_sqe *sqe;
+	int cli, srv;
+
+	pair(&cli, &srv);
+	setup();
+	sqe = io_uring_get_sqe(&ring);
+	io_uring_prep_poll_add(sqe, srv, POLLIN);
+	io_uring_sqe_set_data64(sqe, 1);
+	submit();
+	CHECK(nothing_completes());
+	CHECK(write(cli, "x", 1) == 1);
+	CHECK(complete(1) == POLLIN);
+	CHECK(threads() == 1);
+}
+
+static void io_uring_moves_whole_messages(void)
+{
+	int cli, srv, i;
+
+	cli = open("/dev/rchar/mcli", O_RDWR);
+	srv = open("/dev/rchar/msrv", O_RDWR);
+	CHECK(cli >= 0 && srv >= 0);
+	setup();
+	/* More than the window holds: each waits for its turn. */
+	for (i = 0; i < 5; i++) {
+		memset(big, 'a' + i, 30000);
+		queue_write(cli, big, 30000, 1);
+		submit();
+		queue_read(srv, big + 500000, 500000, 2);
+		submit();
+		CHECK(complete(1) == 30000);
+		CHECK(complete(2) == 30000 && big[500000 + 29999] == 'a' + i);
+	}
+	CHECK(threads() == 1);
+}
+
+static void a_waiting_io_uring_request_can_be_cancelled(void)
+{
+	struct io_uring_sqe *sqe;
+	int cli, srv;
+
+	pair(&cli, &srv);
+	setup();
+	queue_read(srv, big, 100, 1);
+	submit();
+	CHECK(nothing_completes());
+	sqe = io_uring_get_sqe(&ring);
+	io_uring_prep_cancel64(sqe, 1, 0);
+	sqe->flags = IOSQE_CQE_SKIP_SUCCESS;
+	submit();
+	CHECK(complete(1) == -ECANCELED);
+	/* Nothing of what comes then is lost to it. */
+	CHECK(write(cli, "x", 1) == 1 && read(srv, big, 10) == 1);
+	/* And a process may end with one waiting. */
+	queue_read(srv, big, 100, 1);
+	submit();
+}
+
+const struct test uring_tests[] = {
+	TEST(io_uring_reads_wait_without_a_worker_thread),
+	TEST(io_uring_writes_wait_without_a_worker_thread),
+	TEST(io_uring_polls_a_channel),
+	TEST(io_uring_moves_whole_messages),
+	TEST(a_waiting_io_uring_request_can_be_cancelled),
+	{ NULL, NULL }
+};
