@@ -97,9 +97,9 @@ int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait)
 	if (nowait)
 		return -EAGAIN;
 	return wait_event_interruptible(s->write_wait,
-					(!rchar_session_opening(s) &&
-					 rchar_session_write_error(s)) ||
-					rchar_session_writable(s));
+					!rchar_session_opening(s) &&
+					(rchar_session_write_error(s) ||
+					 rchar_session_writable(s)));
 }
 
 static int wait_open(struct rchar_session *s)

@@ -23,6 +23,11 @@ void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link)
 	flow->link = link;
 }
 
+static bool is_control(const struct rchar_txbuf *txb)
+{
+	return txb->hdr.op != RCHAR_OP_DATA && txb->hdr.op != RCHAR_OP_MSG;
+}
+
 /* ---- send ---- */
 
 static void fill_hello(struct rchar_lane *lane, struct rchar_txbuf *txb)
@@ -128,6 +133,7 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 	list_for_each_entry(txb, frames, queue) {
 		txb->hdr.seq = flow->tx_next++;
 		flow->nr_queued++;
+		flow->nr_control += is_control(txb);
 	}
 	if (flow->lane && !flow->next)
 		flow->next = list_first_entry(frames, struct rchar_txbuf, queue);
@@ -300,6 +306,7 @@ static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *ac
 			break;
 		list_move_tail(&txb->queue, acked);
 		flow->nr_queued--;
+		flow->nr_control -= is_control(txb);
 	}
 	flow->tx_una = ack;
 }
@@ -560,6 +567,7 @@ void rchar_flow_reset(struct rchar_flow *flow)
 	list_splice_init(&flow->queue, &dropped);
 	flow->next = NULL;
 	flow->nr_queued = 0;
+	flow->nr_control = 0;
 	flow->tx_next = 0;
 	flow->tx_una = 0;
 	flow->rx_next = 0;

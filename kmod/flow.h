@@ -25,6 +25,7 @@ struct rchar_txbuf;
  * @queue: frames not acknowledged, in sequence
  * @next: the first of @queue that is not posted on @lane, or NULL
  * @nr_queued: length of @queue
+ * @nr_control: of these, frames other than DATA and MSG, which no window bounds
  * @tx_next: sequence number of the next frame queued
  * @tx_una: sequence number of the first of @queue
  * @rx_next: sequence number expected from the peer
@@ -38,6 +39,7 @@ struct rchar_flow {
 	struct list_head queue;
 	struct rchar_txbuf *next;
 	unsigned int nr_queued;
+	unsigned int nr_control;
 	u32 tx_next;
 	u32 tx_una;
 	u32 rx_next;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "message.h"
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/uio.h>
 #include "channel.h"
 #include "chardev.h"
@@ -104,6 +105,11 @@ static int build(struct rchar_session *s, struct iov_iter *from, gfp_t gfp,
 
 		if (!txb)
 			return gfp == GFP_KERNEL ? -ENOMEM : -EAGAIN;
+		/* Nobody waits for the rest of a large one. */
+		if (fatal_signal_pending(current)) {
+			rchar_txbuf_put(txb);
+			return -EINTR;
+		}
 		list_add_tail(&txb->queue, frames);
 		if (rchar_txbuf_copy(txb, len, from) < len)
 			return -EFAULT;
@@ -137,11 +143,11 @@ static ssize_t write_once(struct rchar_session *s, struct kiocb *iocb,
 	int ret;
 
 	lockdep_assert_held(&s->write_mutex);
-	/* The limit may shrink once, when the session opens. */
+	ret = rchar_session_write_error(s);
+	/* The limit may shrink once, when the session opens: it is final behind that. */
 	if (len > READ_ONCE(s->max_message))
 		return -EMSGSIZE;
 	rchar_session_need_room(s, len + RCHAR_WIRE_MESSAGE_COST);
-	ret = rchar_session_write_error(s);
 	if (!ret && rchar_session_write_room(s) >= len + RCHAR_WIRE_MESSAGE_COST)
 		return send_message(s, from, rchar_chardev_gfp(iocb));
 	return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
@@ -166,6 +172,8 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 	if (ret != -EAGAIN)
 		rchar_session_need_room(s, 0);
 	mutex_unlock(&s->write_mutex);
+	if (ret < 0 && ret != -EAGAIN)
+		rchar_session_wake_writers(s);
 	return ret;
 }
 

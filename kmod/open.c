@@ -5,7 +5,7 @@
 #include "rxbuf.h"
 #include "txbuf.h"
 
-/* Frames that may wait for a peer that goes on to open sessions. */
+/* Frames without data that may wait for a peer that goes on to open sessions. */
 #define REPLIES_MAX		65536
 
 static u8 open_flags_shut(u8 open_flags)
@@ -228,12 +228,13 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 
 	rchar_rxbuf_copy(rxb, &open, sizeof(open));
 	/* A peer that opens and does not listen to the answers. */
-	if (READ_ONCE(rchar_link_flow(link, hdr->session)->nr_queued) > REPLIES_MAX)
+	if (READ_ONCE(rchar_link_flow(link, hdr->session)->nr_control) > REPLIES_MAX)
 		return -ENOMEM;
 	*err = link->initiator ? RCHAR_FRAME_BAD_STATE : rchar_open_check(&open);
 	if (!*err && xa_load(&link->sessions, hdr->session))
 		*err = RCHAR_FRAME_BAD_SESSION;
-	if (!*err && !rchar_window_valid(hdr->window, le32_to_cpu(open.max_message)))
+	if (!*err && !rchar_window_valid(hdr->window, open.type == RCHAR_TYPE_MESSAGE ?
+					 le32_to_cpu(open.max_message) : 0))
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
 	if (*err)
 		return 0;

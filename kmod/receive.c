@@ -137,6 +137,9 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 	if (s->channel->config.type != RCHAR_TYPE_MESSAGE || !data_expected(s) ||
 	    first != !s->rx_partial)
 		return RCHAR_FRAME_BAD_STATE;
+	/* Only the last one costs more than its bytes: many small ones would be free. */
+	if (!last && hdr->len < RCHAR_WIRE_FRAME_MIN)
+		return RCHAR_FRAME_BAD_LENGTH;
 	if (hdr->len > s->max_message - s->rx_partial) {
 		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
 		return RCHAR_FRAME_OK;

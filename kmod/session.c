@@ -22,18 +22,24 @@ static struct workqueue_struct *session_wq;
 
 /* ---- lifetime ---- */
 
+static void free_segs(struct list_head *segs)
+{
+	struct rchar_seg *seg, *tmp;
+
+	list_for_each_entry_safe(seg, tmp, segs, entry)
+		rchar_seg_free(seg);
+}
+
 static void free_work(struct work_struct *work)
 {
 	struct rchar_session *s = container_of(work, struct rchar_session, free_work);
 	struct rchar_channel *channel = s->channel;
-	struct rchar_seg *seg, *tmp;
 
 	spin_lock_bh(&channel->lock);
 	list_del(&s->channel_entry);
 	channel->nr_sessions--;
 	spin_unlock_bh(&channel->lock);
-	list_for_each_entry_safe(seg, tmp, &s->rx_queue, entry)
-		rchar_seg_free(seg);
+	free_segs(&s->rx_queue);
 	rchar_channel_put(channel);
 	if (s->link)
 		rchar_link_unuse(s->link);
@@ -352,9 +358,11 @@ u32 rchar_session_write_room(struct rchar_session *session)
 bool rchar_session_writable(struct rchar_session *session)
 {
 	u32 enough = min(session->window, READ_ONCE(session->peer_window)) / 4;
+	/* The limit may have shrunk since: the next write() says so. */
+	u32 need = min(READ_ONCE(session->tx_need),
+		       READ_ONCE(session->max_message) + RCHAR_WIRE_MESSAGE_COST);
 
-	return rchar_session_write_room(session) >=
-	       max3(enough, READ_ONCE(session->tx_need), 1u);
+	return rchar_session_write_room(session) >= max3(enough, need, 1u);
 }
 
 /**
@@ -392,6 +400,18 @@ int rchar_session_write_error(struct rchar_session *session)
 	ret = write_error(session);
 	spin_unlock_bh(&session->lock);
 	return ret;
+}
+
+/**
+ * rchar_session_wake_writers() - a writer leaves without having sent: there may be room
+ *				  for who waits behind it
+ * @session: the session
+ */
+void rchar_session_wake_writers(struct rchar_session *session)
+{
+	if (rchar_session_writable(session) && wq_has_sleeper(&session->write_wait))
+		wake_up_interruptible_poll(&session->write_wait,
+					   EPOLLOUT | EPOLLWRNORM);
 }
 
 /**
@@ -442,15 +462,11 @@ bool rchar_session_append(struct rchar_session *session, const void *data, u32 l
 
 /* ---- ending ---- */
 
-static void drop_received(struct rchar_session *s)
+/* What was received goes to @dropped, to be freed without the lock. */
+static void drop_received(struct rchar_session *s, struct list_head *dropped)
 {
-	struct rchar_seg *seg, *tmp;
-
 	lockdep_assert_held(&s->lock);
-	list_for_each_entry_safe(seg, tmp, &s->rx_queue, entry) {
-		list_del(&seg->entry);
-		rchar_seg_free(seg);
-	}
+	list_splice_init(&s->rx_queue, dropped);
 	s->rx_memory = 0;
 	s->rx_messages = 0;
 	s->rx_first = NULL;
@@ -598,6 +614,8 @@ void rchar_session_shut(struct rchar_session *s, u8 halves)
  */
 void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 {
+	LIST_HEAD(dropped);
+
 	spin_lock_bh(&session->lock);
 	if (session->state == RCHAR_SESSION_OPEN)
 		rchar_session_shut(session, halves);
@@ -606,9 +624,10 @@ void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 		/* A reader copies without the lock. */
 		mutex_lock(&session->read_mutex);
 		spin_lock_bh(&session->lock);
-		drop_received(session);
+		drop_received(session, &dropped);
 		spin_unlock_bh(&session->lock);
 		mutex_unlock(&session->read_mutex);
+		free_segs(&dropped);
 	}
 }
 
@@ -621,12 +640,13 @@ void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 void rchar_session_close(struct rchar_session *session)
 {
 	struct rchar_channel *channel = session->channel;
+	LIST_HEAD(dropped);
 
 	spin_lock_bh(&channel->lock);
 	list_del_init(&session->wait_entry);
 	spin_unlock_bh(&channel->lock);
 	spin_lock_bh(&session->lock);
-	drop_received(session);
+	drop_received(session, &dropped);
 	if (session->state == RCHAR_SESSION_OPEN) {
 		session->deadline = jiffies +
 			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
@@ -637,6 +657,7 @@ void rchar_session_close(struct rchar_session *session)
 		rchar_session_fail_locked(session, RCHAR_REASON_CLOSED);
 	}
 	spin_unlock_bh(&session->lock);
+	free_segs(&dropped);
 	rchar_session_put(session);
 }
 
@@ -703,7 +724,7 @@ u32 rchar_session_tx_room(struct rchar_session *session)
 
 	if (!max_message)
 		return room;
-	return min(room - min(room, RCHAR_WIRE_MESSAGE_COST), max_message);
+	return min(room - min_t(u32, room, RCHAR_WIRE_MESSAGE_COST), max_message);
 }
 
 /**

@@ -141,6 +141,7 @@ int rchar_session_write_error(struct rchar_session *session);
 u32 rchar_session_frame_max(struct rchar_session *session);
 u32 rchar_session_write_room(struct rchar_session *session);
 bool rchar_session_writable(struct rchar_session *session);
+void rchar_session_wake_writers(struct rchar_session *session);
 void rchar_session_need_room(struct rchar_session *session, u32 room);
 int rchar_session_send(struct rchar_session *session, struct list_head *frames);
 bool rchar_session_append(struct rchar_session *session, const void *data, u32 len);

@@ -37,10 +37,10 @@ honest_traffic_was_not_touched() {
 everything_was_counted() {
 	[ "$(counter a 'rchar -j version' requests_bad)" = 12 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 41 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 42 ]
 }
 
-ksft_n=62
+ksft_n=63
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run everything_was_counted

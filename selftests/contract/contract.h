@@ -42,7 +42,7 @@
 
 #define CHECK_ERR(expr, err) CHECK((expr) == -1 && errno == (err))
 
-/* What must become true; how long that takes says nothing. */
+/* What must become true; how long that takes says nothing. Evaluated more than once. */
 #define LONG_MS 60000
 #define EVENTUALLY(cond)						\
 	do {								\

@@ -73,6 +73,27 @@ static void the_smaller_max_message_of_the_two_holds(void)
 	CHECK(ioctl(cli, RCHAR_IOC_INFO, &info) == 0 && info.max_message == 5000);
 }
 
+static void a_limit_that_shrinks_at_open_is_emsgsize_and_not_a_wait(void)
+{
+	int cli, srv;
+
+	sh("rchar add small message listen 10.0.0.1 max-message 1000");
+	sh("rchar -w 60 add large message connect 10.0.0.1/small max-message 1m");
+	srv = open("/dev/rchar/small", O_RDWR | O_NONBLOCK);
+	cli = open("/dev/rchar/large", O_RDWR | O_NONBLOCK);
+	CHECK(srv >= 0 && cli >= 0);
+	/* Perhaps it is open already; then this is the end of it. */
+	if (write(cli, big, 500000) == -1 && errno == EAGAIN) {
+		CHECK(events(cli, POLLOUT, LONG_MS) == POLLOUT);
+		CHECK_ERR(write(cli, big, 500000), EMSGSIZE);
+	}
+	CHECK(errno == EMSGSIZE);
+	CHECK(events(cli, POLLOUT, LONG_MS) == POLLOUT);
+	CHECK(write(cli, big, 1000) == 1000);
+	CHECK(events(srv, POLLIN, LONG_MS) & POLLIN);
+	CHECK(read(srv, big, sizeof(big)) == 1000);
+}
+
 static void a_short_buffer_is_emsgsize_and_keeps_the_message(void)
 {
 	int cli, srv;
@@ -345,6 +366,7 @@ const struct test message_tests[] = {
 	TEST(one_write_is_one_message_and_one_read_returns_one),
 	TEST(a_message_too_long_is_emsgsize_and_sends_nothing),
 	TEST(the_smaller_max_message_of_the_two_holds),
+	TEST(a_limit_that_shrinks_at_open_is_emsgsize_and_not_a_wait),
 	TEST(a_short_buffer_is_emsgsize_and_keeps_the_message),
 	TEST(a_message_of_no_bytes_is_not_sent),
 	TEST(messages_may_be_64_mib_where_configured),

@@ -584,9 +584,9 @@ static void fragments_break(const char *name, int flags1, int flags2, int op, ui
 	struct conn c;
 
 	open_message(&c);
-	send_msg(&c, flags1, 100);
+	send_msg(&c, flags1, 1100);
 	if (op == RCHAR_OP_MSG) {
-		send_msg(&c, flags2, 100);
+		send_msg(&c, flags2, 1100);
 	} else {
 		fill(&c, &f, op, 1, len);
 		send_frame(&c, &f);
@@ -614,6 +614,11 @@ static void messages(void)
 	fragments_break("fin_in_the_middle_of_a_message", first, 0, RCHAR_OP_FIN, 0);
 	fragments_break("data_for_a_message_session", first | last, 0, RCHAR_OP_DATA, 10);
 	breaks("fragment_without_bytes", RCHAR_OP_MSG, 1, 0, NULL);
+
+	open_message(&c);
+	send_msg(&c, first, 1023);
+	result("fragment_shorter_than_any_frame", disconnected(&c));
+	hang_up(&c);
 
 	connect_well(&c);
 	fill(&c, &f, RCHAR_OP_OPEN, 1, open);

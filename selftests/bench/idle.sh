@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck disable=SC2207
+# What sessions and links cost while nothing happens. One machine connected to itself:
+# each session counts twice, once for each end.
+sessions=${1:-1000} seconds=${2:-60}
+
+kernel_memory() { # bytes of slab objects and of all memory in use
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	sleep 1
+	awk '/^Slab:/ { slab = $2 } /^MemTotal:/ { t = $2 } /^MemFree:/ { f = $2 }
+		END { print slab * 1024, (t - f) * 1024 }' /proc/meminfo
+}
+
+cpu() { # CPU time not idle, in ticks of 10 ms; context switches; interrupts
+	awk '/^cpu / { busy = $2 + $3 + $4 + $7 + $8 } /^ctxt/ { c = $2 } /^intr/ { i = $2 }
+		END { print busy, c, i }' /proc/stat
+}
+
+idle() { # WORDS
+	local before after
+
+	before=($(cpu))
+	sleep "$seconds"
+	after=($(cpu))
+	echo "$1, over $seconds s: CPU $(((after[0] - before[0]) * 10)) ms," \
+		"context switches $((after[1] - before[1])), interrupts $((after[2] - before[2]))"
+}
+
+sent() { # frames, by both ends
+	rchar -j link | grep -o '"tx_frames":[0-9]*' | cut -d: -f2 | awk '{ s += $1 } END { print s }'
+}
+
+rchar add srv stream listen 10.0.0.1 window 1m backlog "$sessions"
+ulimit -n $((2 * sessions + 100))
+idle "no link"
+rchar -w 60 add cli stream connect 10.0.0.1/srv window 1m
+frames=$(sent)
+idle "one link, no session"
+echo "frames sent by both ends meanwhile: $(($(sent) - frames))"
+
+before=($(kernel_memory))
+start=${EPOCHREALTIME/./}
+for ((i = 0; i < sessions; i++)); do
+	exec {c}<>/dev/rchar/cli
+	exec {s}<>/dev/rchar/srv
+done
+took=$((${EPOCHREALTIME/./} - start))
+after=($(kernel_memory))
+echo "$sessions sessions opened in $((took / 1000)) ms"
+echo "memory of $sessions idle sessions, both ends and their files:" \
+	"slab $((after[0] - before[0])) bytes, in all $((after[1] - before[1])) bytes;" \
+	"of each end $(((after[0] - before[0]) / sessions / 2)) bytes of slab"
+echo "queue pairs: $(rdma resource show qp | grep -c 'type RC') (one for each end)"
+idle "$sessions sessions"
+
+# A reader that sleeps: its writer fills the window.
+before=($(kernel_memory))
+head -c 4000000 /dev/zero >&"$c" &
+sleep 2
+after=($(kernel_memory))
+echo "one sleeping reader with a window of 1m: $(rchar -j session | grep -o '"rx_memory_bytes":[1-9][0-9]*')," \
+	"memory in use $((after[1] - before[1])) bytes more"
+kill %1
