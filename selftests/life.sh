@@ -234,8 +234,9 @@ monitor_tells_each_change() {
 	local mon=$!
 	# Until it is there to hear them.
 	until_true 60 eval 'on b "rchar add ear stream listen 10.0.0.2; rchar del ear"; [ -s /tmp/events ]'
-	on b rchar add ev stream connect 10.0.0.1
-	rchar add ev stream listen 10.0.0.1
+	# A port of its own, so that no link is up before.
+	on b rchar add ev stream connect 10.0.0.1:7555
+	rchar add ev stream listen 10.0.0.1:7555
 	on b rchar -w 60 show ev
 	on b 'echo x >/dev/rchar/ev'
 	on b rchar set ev window 128k
@@ -255,7 +256,7 @@ exit_codes() {
 	expect_status 1 rchar add x stream
 	expect_status 2 rchar del nosuch
 	expect_status 2 rchar add 'a/b' stream listen 10.0.0.1
-	expect_status 2 rchar add m message listen 10.0.0.1
+	expect_status 2 rchar add m memory listen 10.0.0.1
 	expect_status 4 rchar -w 1 add t stream connect 10.0.0.1:9
 	rchar del t
 	rmmod rdma_char
