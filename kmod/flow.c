@@ -308,6 +308,8 @@ static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *ac
 		flow->nr_queued--;
 		flow->nr_control -= is_control(txb);
 	}
+	if (!list_empty(acked))
+		WRITE_ONCE(flow->link->progress_at, jiffies);
 	flow->tx_una = ack;
 }
 
@@ -348,6 +350,7 @@ static void accept_sequenced(struct rchar_flow *flow, const struct rchar_hdr *hd
 {
 	spin_lock_bh(&flow->lock);
 	flow->rx_next++;
+	WRITE_ONCE(flow->link->progress_at, jiffies);
 	if (hdr->flags & RCHAR_FRAME_ACK)
 		flow->ack_now = true;
 	spin_unlock_bh(&flow->lock);

@@ -42,9 +42,14 @@ void rchar_link_put(struct rchar_link *link)
 	kref_put(&link->ref, release);
 }
 
-static bool was_stable(unsigned long up_at)
+/*
+ * A link that breaks as soon as it is up, again and again, has not been up: the time of
+ * its sessions goes on and the pauses grow. Unless something got through.
+ */
+static bool was_of_use(struct rchar_link *link, unsigned long up_at)
 {
-	return time_after(jiffies, up_at + msecs_to_jiffies(RCHAR_BACKOFF_MAX_MS));
+	return time_after(jiffies, up_at + msecs_to_jiffies(RCHAR_BACKOFF_MAX_MS)) ||
+	       time_after(READ_ONCE(link->progress_at), up_at);
 }
 
 /* The one place where a link changes state. False: it is dying. */
@@ -61,8 +66,7 @@ static bool move(struct rchar_link *link, enum rchar_link_state to,
 		WRITE_ONCE(link->state, to);
 		if (to == RCHAR_LINK_UP)
 			link->up_at = jiffies;
-		/* A link that breaks as soon as it is up has not been up. */
-		if (from == RCHAR_LINK_UP && was_stable(link->up_at))
+		if (from == RCHAR_LINK_UP && was_of_use(link, link->up_at))
 			link->down_at = jiffies;
 		if (to == RCHAR_LINK_DOWN) {
 			link->reason = reason;
@@ -247,8 +251,8 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 {
 	bool was_up = lane->up_at, down;
 
-	/* A connection that fails as soon as it is up counts as a failed attempt. */
-	if (was_up && was_stable(lane->up_at))
+	/* Any other counts as a failed attempt. */
+	if (was_up && was_of_use(link, lane->up_at))
 		link->failures = 0;
 	down = move(link, RCHAR_LINK_DOWN, lane->reason);
 	spin_lock_bh(&link->lock);
@@ -451,6 +455,7 @@ static struct rchar_link *create(struct net *net, bool initiator, u64 id,
 	link->state = RCHAR_LINK_DOWN;
 	link->reason_at = jiffies;
 	link->down_at = jiffies;
+	link->progress_at = jiffies;
 	link->ops = link_ops;
 	spin_lock_init(&link->lock);
 	init_waitqueue_head(&link->wait);

@@ -82,7 +82,8 @@ struct rchar_link_ops {
  * @reason: why it last went down
  * @reason_at: jiffies of that
  * @up_at: jiffies when it last came up
- * @down_at: jiffies when it last went down after it had been up for a while
+ * @down_at: jiffies when it last went down after it had been of use
+ * @progress_at: jiffies when a sequenced frame was last taken or acknowledged
  * @failures: in a row
  * @next_at: jiffies of the next attempt
  * @lanes: the connections, NULL where there is none
@@ -116,6 +117,7 @@ struct rchar_link {
 	unsigned long reason_at;
 	unsigned long up_at;
 	unsigned long down_at;
+	unsigned long progress_at;
 	u32 failures;
 	unsigned long next_at;
 	struct rchar_lane *lanes[RCHAR_LINK_LANES];
