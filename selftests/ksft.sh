@@ -17,17 +17,21 @@ skip() {
 	exit 0
 }
 
+# What a test measured: shown with its result, whatever that is.
+note() { echo "$*" >>"$ksft_notes"; }
+
 # What a test prints becomes diagnostic lines, shown when it fails.
 run() {
 	local name=$1 out ret start=${EPOCHREALTIME/./}
 
 	out=$(mktemp)
-	ksft_skipped=$out.skipped
+	ksft_skipped=$out.skipped ksft_notes=$out.notes
 	# Not in a subshell of a condition: 'set -e' inside the test must work.
 	(set -eu; "$@") >"$out" 2>&1
 	ret=$?
 	ksft_n=$((ksft_n + 1))
 	local ms=$(((${EPOCHREALTIME/./} - start) / 1000))
+	[ ! -e "$ksft_notes" ] || sed 's/^/# /' "$ksft_notes"
 	if [ $ret != 0 ]; then
 		ksft_failed=$((ksft_failed + 1))
 		sed 's/^/# /' "$out"
@@ -37,7 +41,7 @@ run() {
 	else
 		echo "ok $ksft_n $name # ${ms} ms"
 	fi
-	rm -f "$out" "$ksft_skipped"
+	rm -f "$out" "$ksft_skipped" "$ksft_notes"
 }
 
 finish() {

@@ -40,6 +40,13 @@
 		}							\
 	} while (0)
 
+/* Ends a test that this kernel cannot run. */
+#define SKIP(words)							\
+	do {								\
+		strcpy(skip_reason, words);				\
+		_exit(0);						\
+	} while (0)
+
 #define CHECK_ERR(expr, err) CHECK((expr) == -1 && errno == (err))
 
 /* What must become true; how long that takes says nothing. Evaluated more than once. */
@@ -55,6 +62,7 @@
 
 /* Large enough for everything, and an address where nothing is. */
 extern char big[1 << 20];
+extern char *skip_reason;
 extern void *volatile nowhere;
 
 /* A system call in a thread of its own. */

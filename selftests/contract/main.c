@@ -8,6 +8,7 @@
 #include "contract.h"
 
 char big[1 << 20];
+char *skip_reason;	/* shared with the process of the test */
 void *volatile nowhere = (void *)8;
 
 void sh(const char *cmd)
@@ -210,6 +211,9 @@ int main(int argc, char **argv)
 	int n = 0, failed = 0;
 
 	setbuf(stdout, NULL);
+	skip_reason = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			   -1, 0);
+	CHECK(skip_reason != MAP_FAILED);
 	sh("rchar add srv stream listen 10.0.0.1 window 64k");
 	sh("rchar -w 60 add cli stream connect 10.0.0.1/srv window 64k");
 	sh("rchar add msrv message listen 10.0.0.1 window 64k max-message 32k");
@@ -227,9 +231,11 @@ int main(int argc, char **argv)
 				printf("ok %d %s # SKIP not asked for\n", n, t->name);
 				continue;
 			}
+			*skip_reason = 0;
 			bad = run_one(t);
 			failed += bad;
-			printf("%sok %d %s\n", bad ? "not " : "", n, t->name);
+			printf("%sok %d %s%s%s\n", bad ? "not " : "", n, t->name,
+			       *skip_reason ? " # SKIP " : "", skip_reason);
 			clean_up();
 		}
 	}

@@ -4,6 +4,9 @@
  *
  *   rio write DEV SEED BYTES    write, in pieces of random size, then close
  *   rio read DEV SEED           read to the end, in pieces of random size; check
+ *   rio send DEV SEED COUNT     write COUNT messages of random length, then close
+ *   rio receive DEV SEED        read messages to the end; check each, its length and its
+ *                               number; print how many
  *   rio duplex DEV SEED BYTES   both at once on one file: write with SEED, read what
  *                               the other side writes with SEED + 1 (or - 1, when odd)
  *   rio open DEV MODE           open with r, w or rw; print ok or the errno's name
@@ -120,6 +123,54 @@ static int open_dev(const char *dev, int flags)
 	return fd;
 }
 
+/* Message i: its length and its bytes follow from seed and i. */
+static size_t message(uint8_t *buf, uint64_t seed, uint64_t i)
+{
+	unsigned int rand = mix(seed + i);
+	size_t len = piece(&rand, CHUNK);
+
+	fill(buf, len, seed + i, 0);
+	return len;
+}
+
+static void send_messages(int fd, uint64_t seed, uint64_t count)
+{
+	uint8_t *buf = malloc(CHUNK);
+	uint64_t i;
+
+	for (i = 0; i < count; i++) {
+		size_t len = message(buf, seed, i);
+
+		if (write(fd, buf, len) != (ssize_t)len)
+			die("write");
+	}
+	free(buf);
+}
+
+static uint64_t receive_messages(int fd, uint64_t seed)
+{
+	uint8_t *buf = malloc(CHUNK), *want = malloc(CHUNK);
+	uint64_t i;
+
+	for (i = 0;; i++) {
+		ssize_t ret = read(fd, buf, CHUNK);
+		size_t len = message(want, seed, i);
+
+		if (ret < 0)
+			die("read");
+		if (!ret)
+			break;
+		if (ret != (ssize_t)len || memcmp(buf, want, len)) {
+			fprintf(stderr, "rio: message %llu has %zd bytes, sent were %zu\n",
+				(unsigned long long)i, ret, len);
+			exit(1);
+		}
+	}
+	free(buf);
+	free(want);
+	return i;
+}
+
 struct job {
 	pthread_t thread;
 	const char *dev;
@@ -216,6 +267,16 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "read") && argc == 4) {
 		fd = open_dev(argv[2], O_RDONLY);
 		printf("%llu\n", (unsigned long long)read_bytes(fd, atoll(argv[3]), 0, ~0ull));
+		return 0;
+	}
+	if (!strcmp(what, "send") && argc == 5) {
+		fd = open_dev(argv[2], O_WRONLY);
+		send_messages(fd, atoll(argv[3]), atoll(argv[4]));
+		return close(fd) ? 1 : 0;
+	}
+	if (!strcmp(what, "receive") && argc == 4) {
+		fd = open_dev(argv[2], O_RDONLY);
+		printf("%llu\n", (unsigned long long)receive_messages(fd, atoll(argv[3])));
 		return 0;
 	}
 	if (!strcmp(what, "duplex") && argc == 5) {
