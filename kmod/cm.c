@@ -109,7 +109,7 @@ static enum rchar_reason setup_reason(int error)
 	       RCHAR_REASON_NO_DEVICE;
 }
 
-static void on_route_resolved(struct rchar_lane *lane)
+static void connect_locked(struct rchar_lane *lane)
 {
 	struct rdma_conn_param param;
 	struct rchar_wire_conn data;
@@ -130,6 +130,23 @@ static void on_route_resolved(struct rchar_lane *lane)
 	ret = rdma_connect_locked(lane->cm_id, &param);
 	if (ret)
 		rchar_lane_fail(lane, resolve_reason(ret));
+}
+
+/**
+ * rchar_cm_connect_work() - the route is resolved: set up the queue pair and connect
+ * @work: rchar_lane.connect_work; teardown waits for it
+ *
+ * Not in the event handler: on soft-iWARP rdma_connect() waits for TCP (siw_connect() in
+ * drivers/infiniband/sw/siw/siw_cm.c), and the queue it would wait in is the CM's for all
+ * users. The lock keeps events of this cm_id out, as in a handler.
+ */
+void rchar_cm_connect_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(work, struct rchar_lane, connect_work);
+
+	rdma_lock_handler(lane->cm_id);
+	connect_locked(lane);
+	rdma_unlock_handler(lane->cm_id);
 }
 
 static bool reply_matches(const struct rchar_lane *lane)
@@ -213,7 +230,7 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		on_addr_resolved(lane);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		on_route_resolved(lane);
+		rchar_lane_connect(lane);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		on_established(lane, event);

@@ -9,8 +9,10 @@ struct net;
 struct rchar_link;
 struct rdma_cm_event;
 struct rdma_cm_id;
+struct work_struct;
 
 enum rchar_reason rchar_cm_connect(struct rchar_link *link, int index);
+void rchar_cm_connect_work(struct work_struct *work);
 int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 		    struct rdma_cm_event *event);
 

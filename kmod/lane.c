@@ -7,6 +7,7 @@
  */
 #include "lane.h"
 #include <linux/slab.h>
+#include "cm.h"
 #include "flow.h"
 #include "ibdev.h"
 #include "ledger.h"
@@ -261,6 +262,10 @@ static void stage_failed(struct rchar_lane *lane)
  * @lane: the lane; rchar_lane_tx_room() said yes
  * @txb: the frame
  * @ack: next sequence number expected from the peer
+ *
+ * On iWARP all are signaled: of a large unsignaled request soft-iWARP hands the pages
+ * themselves to TCP (siw_tx_hdt() in drivers/infiniband/sw/siw/siw_qp_tx.c), and our
+ * headers are not pages.
  */
 void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack)
 {
@@ -283,6 +288,7 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 		.sg_list = txb->sge,
 		.num_sge = txb->nr_mapped,
 		.opcode = IB_WR_SEND,
+		.send_flags = lane->signal_all ? IB_SEND_SIGNALED : 0,
 	};
 	if (tx->last)
 		tx->last->wr.next = &txb->wr;
@@ -433,6 +439,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
 	INIT_WORK(&lane->teardown, teardown_work);
+	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
 	INIT_WORK(&lane->refill_work, refill_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
 	if (alloc_controls(lane) || alloc_rxbufs(lane)) {
@@ -452,6 +459,17 @@ void rchar_lane_start(struct rchar_lane *lane)
 {
 	queue_delayed_work(lane_wq, &lane->timer,
 			   msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS));
+}
+
+/**
+ * rchar_lane_connect() - go on in process context of our own
+ * @lane: an initiator's lane whose route is resolved
+ *
+ * Context: CM event handler of @lane->cm_id.
+ */
+void rchar_lane_connect(struct rchar_lane *lane)
+{
+	queue_work(lane_wq, &lane->connect_work);
 }
 
 static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
@@ -526,7 +544,7 @@ static int post_all(struct rchar_lane *lane, struct ib_device *dev)
  *
  * Before connect and accept, so that no frame can arrive without a buffer.
  *
- * Context: CM event handler of @lane->cm_id. On failure the caller calls
+ * Context: with the handler lock of @lane->cm_id. On failure the caller calls
  * rchar_lane_fail(), and teardown frees what exists.
  * Return: 0, -ENODEV when the device is being removed, or what verbs said.
  */
@@ -535,6 +553,7 @@ int rchar_lane_setup(struct rchar_lane *lane)
 	struct ib_device *dev = lane->cm_id->device;
 	int ret;
 
+	lane->signal_all = rdma_protocol_iwarp(dev, lane->cm_id->port_num);
 	strscpy(lane->device, dev_name(&dev->dev), sizeof(lane->device));
 	lane->port = lane->cm_id->port_num;
 	lane->ibdev = rchar_ibdev_attach(dev, lane);
@@ -604,6 +623,7 @@ static void teardown_work(struct work_struct *work)
 	 */
 	rdma_lock_handler(id);
 	rdma_unlock_handler(id);
+	cancel_work_sync(&lane->connect_work);
 	/* It may have attached the lane after all. */
 	rchar_flow_detach(lane->flow, lane);
 	if (lane->ibdev)

@@ -79,11 +79,13 @@ struct rchar_lane_tx {
  * @rxbufs: RCHAR_LANE_DEPTH of them
  * @hdrs: their header slots, one DMA mapping
  * @hdrs_dma: its address
+ * @signal_all: iWARP: see rchar_lane_tx_stage()
  * @frame_size: payload bytes of a receive buffer
  * @last_rx: jiffies when something last arrived
  * @up_at: jiffies when it came up
  * @started: whoever connects or accepts is done with it: teardown waits for that
  * @teardown: the only way to die
+ * @connect_work: initiator: from the resolved route to the request
  * @refill_work: gets memory for @refill
  * @timer: bounds the way to UP
  */
@@ -113,11 +115,13 @@ struct rchar_lane {
 	struct rchar_rxbuf *rxbufs;
 	struct rchar_wire_hdr *hdrs;
 	u64 hdrs_dma;
+	bool signal_all;
 	u32 frame_size;
 	unsigned long last_rx;
 	unsigned long up_at;
 	struct completion started;
 	struct work_struct teardown;
+	struct work_struct connect_work;
 	struct work_struct refill_work;
 	struct delayed_work timer;
 };
@@ -126,6 +130,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 				     bool initiator);
 void rchar_lane_put(struct rchar_lane *lane);
 void rchar_lane_start(struct rchar_lane *lane);
+void rchar_lane_connect(struct rchar_lane *lane);
 bool rchar_lane_move(struct rchar_lane *lane, enum rchar_lane_state to);
 void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason);
 int rchar_lane_setup(struct rchar_lane *lane);

@@ -102,7 +102,10 @@ remote_name_and_from_address() {
 	on b rchar del outbox
 }
 
+has_counters() { [ -e /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts ] || skip "this device counts no packets"; }
+
 rdma_carried_it() {
+	has_counters
 	local path=/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts before after
 
 	before=$(on b cat $path)
@@ -113,6 +116,7 @@ rdma_carried_it() {
 }
 
 no_credit_was_ever_missed() {
+	has_counters
 	# Test builds do not retry a receiver that is not ready: it would have broken the link.
 	[ "$(cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_rnr_err)" = 0 ]
 	[ "$(on b cat /sys/class/infiniband/rxe0/ports/1/hw_counters/rcvd_rnr_err)" = 0 ]
