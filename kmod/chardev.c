@@ -119,7 +119,7 @@ static int wait_open(struct rchar_session *s)
  * @inode: of the node
  * @file: the file; its private data becomes the session
  *
- * Return: 0, or see "Open errors" in Documentation/uapi.rst.
+ * Return: 0, or see "Errno table" in Documentation/uapi.rst.
  */
 int rchar_chardev_open(struct inode *inode, struct file *file)
 {

@@ -83,7 +83,8 @@ struct rchar_link_ops {
  * @reason_at: jiffies of that
  * @up_at: jiffies when it last came up
  * @down_at: jiffies when it last went down after it had been of use
- * @progress_at: jiffies when a sequenced frame was last taken or acknowledged
+ * @progress_at: jiffies when a sequenced frame was last taken or acknowledged; not under
+ *		 @lock, READ_ONCE and WRITE_ONCE
  * @failures: in a row
  * @next_at: jiffies of the next attempt
  * @lanes: the connections, NULL where there is none

@@ -15,6 +15,10 @@
 #include "trace.h"
 #include "txbuf.h"
 
+/* What a frame on its way out costs in memory, about, beside its payload. */
+#define FRAME_COST		512u
+/* So many may be on their way whatever the window. */
+#define FRAMES_MIN		64u
 /* Memory was short for a control frame: try again. */
 #define NOMEM_RETRY_MS		10
 
@@ -337,14 +341,19 @@ u32 rchar_session_frame_max(struct rchar_session *session)
  * rchar_session_write_room() - bytes that may be written now
  * @session: the session
  *
- * What the peer's window allows, and no more than our own unacknowledged.
+ * What the peer's window allows, and no more than our own unacknowledged; and no more
+ * frames than that memory is good for: single bytes of sessions that take turns cannot
+ * be appended to each other.
  */
 u32 rchar_session_write_room(struct rchar_session *session)
 {
+	u32 frames_max = max(session->window / FRAME_COST, FRAMES_MIN);
 	u32 next = READ_ONCE(session->tx_next);
 	s32 peer = READ_ONCE(session->tx_edge) - next;
 	s32 own = session->window - (next - READ_ONCE(session->tx_acked));
 
+	if (READ_ONCE(session->tx_frames) >= frames_max)
+		return 0;
 	return max_t(s32, min(peer, own), 0);
 }
 

@@ -25,7 +25,8 @@ struct rchar_txbuf;
 
 /**
  * struct rchar_session - one conversation
- * @ref: one each for the link's table, the file, an armed @timer and every frame
+ * @ref: one each for the link's table, the file, the backlog, an armed @timer and every
+ *	 frame
  * @rcu: lookups by id run under RCU
  * @free_work: the end, in process context
  * @channel: holds a reference
@@ -66,9 +67,10 @@ struct rchar_txbuf;
  * @rx_messages: complete messages in @rx_queue
  * @rx_partial: bytes of the message that is arriving, also while it is dropped
  * @rx_first: its first segment in @rx_queue, or NULL
- * @window: of the channel, when the session was made
- * @read_mutex: one reader at a time; taken before @lock
- * @write_mutex: one writer at a time; taken before @lock
+ * @window: of the channel, when the session was made; of messages perhaps more
+ * @read_mutex: one reader at a time takes bytes; not held while it sleeps; taken before
+ *		@lock
+ * @write_mutex: one writer at a time, also while it sleeps; taken before @lock
  * @read_wait: readers, and open()
  * @write_wait: writers
  * @ack_wait: fsync

@@ -91,7 +91,7 @@ struct rchar_wire_open {
 
 /* The smaller max_message of the two holds for both directions. */
 struct rchar_wire_opened {
-	__le32 max_message;	/* of the acceptor's channel; 0 for streams */
+	__le32 max_message;	/* the smaller of both channels; 0 for streams */
 	__u8 reserved[4];
 };
 

@@ -97,15 +97,17 @@ link_reset_in_the_middle_loses_nothing() {
 }
 
 close_survives_a_link_reset() {
-	local reader
-
 	rchar add pipe stream listen 10.0.0.1 window 4m
 	on b rchar -w 60 add pipe stream connect 10.0.0.1 window 4m
-	# Written and closed while the link is down: nothing of it is sent yet.
-	on b 'rio write /dev/rchar/pipe 6 1000000; rchar link reset $(rchar link | sed -n "s/: to.*//p")'
-	[ "$(rio read /dev/rchar/pipe 6)" = 1000000 ]
-	on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p"); rio write /dev/rchar/pipe 7 1000000'
-	[ "$(rio read /dev/rchar/pipe 7)" = 1000000 ]
+	# Written and closed while nothing gets through; then the connection breaks.
+	open_before_the_outage 'head -c 1000000 /bin/busybox >&3'
+	wait $!
+	on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+	end_of_the_outage
+	cat /dev/rchar/pipe >/tmp/got
+	[ "$(stat -c %s /tmp/got)" = 1000000 ]
+	cmp -n 1000000 /tmp/got /bin/busybox
+	[ "$(counter b 'rchar -j link' replayed_frames)" -gt 0 ]
 	clean
 }
 
@@ -299,7 +301,7 @@ rmmod_under_traffic_of_the_peer() {
 	# The peer writes into the backlog; nobody has the device open here.
 	on b 'for i in 1 2 3 4; do cat /bin/busybox >/dev/rchar/pipe & done; wait' >/dev/null 2>&1 &
 	local writer=$!
-	until_true 60 test "$(counter a 'rchar -j stats' rx_bytes)" -ge 0
+	until_true 60 eval '[ "$(counter a "rchar -j stats" rx_bytes)" -gt 0 ]'
 	rmmod rdma_char
 	insmod /root/autoload/rdma_char.ko
 	wait $writer || true

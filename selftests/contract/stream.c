@@ -168,35 +168,55 @@ static void there_is_no_file_position(void)
 	CHECK_ERR(pwrite(cli, big, 1, 0), ESPIPE);
 }
 
+enum { SHARERS = 8, SHARE = 40000 };
+
+static int shared_cli, shared_srv;
+
+static void *share_write(void *arg)
+{
+	long left = SHARE;
+
+	(void)arg;
+	while (left) {
+		ssize_t n = write(shared_cli, big, left < 999 ? left : 999);
+
+		CHECK(n > 0);
+		left -= n;
+	}
+	return NULL;
+}
+
+static void *share_read(void *arg)
+{
+	static char buf[SHARERS][777];
+	long got = 0;
+	ssize_t n;
+
+	while ((n = read(shared_srv, buf[(long)arg], sizeof(buf[0]))) > 0)
+		got += n;
+	CHECK(n == 0);
+	return (void *)got;
+}
+
 static void many_threads_share_one_file(void)
 {
-	enum { N = 8, BYTES = 40000 };
-	int cli, srv, i, status, bad = 0;
+	pthread_t writer[SHARERS], reader[SHARERS];
+	long i, total = 0;
+	void *got;
 
-	pair(&cli, &srv);
-	for (i = 0; i < N; i++)
-		if (fork() == 0) {
-			long left = BYTES;
-
-			while (left)
-				left -= write(cli, big, left < 999 ? left : 999);
-			_exit(0);
-		}
-	close(cli);
-	for (i = 0; i < N; i++)
-		if (fork() == 0) {
-			long got = 0;
-			ssize_t n;
-
-			while ((n = read(srv, big, 777)) > 0)
-				got += n;
-			_exit(n < 0);
-		}
-	for (i = 0; i < 2 * N; i++) {
-		CHECK(wait(&status) > 0);
-		bad |= status;
+	pair(&shared_cli, &shared_srv);
+	for (i = 0; i < SHARERS; i++) {
+		pthread_create(&writer[i], NULL, share_write, NULL);
+		pthread_create(&reader[i], NULL, share_read, (void *)i);
 	}
-	CHECK(!bad);
+	for (i = 0; i < SHARERS; i++)
+		pthread_join(writer[i], NULL);
+	CHECK(ioctl(shared_cli, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_WR) == 0);
+	for (i = 0; i < SHARERS; i++) {
+		pthread_join(reader[i], &got);
+		total += (long)got;
+	}
+	CHECK(total == (long)SHARERS * SHARE);
 }
 
 static void splice_and_sendfile_work_both_ways(void)

@@ -90,7 +90,7 @@ enum rchar_reason {
 	RCHAR_REASON_DELETED,		/* the channel was deleted */
 	RCHAR_REASON_CLOSED,		/* the opener or program gave up */
 	RCHAR_REASON_LINGER,		/* closed, and the rest could not be sent in time */
-	RCHAR_REASON_WINDOW,		/* the peer sent more than it was allowed */
+	RCHAR_REASON_WINDOW,		/* the peer sent more than its window, or too long a message */
 	RCHAR_REASON_ADDRESS_CHANGED,	/* the address moved to another device or host */
 
 	__RCHAR_REASON_MAX
@@ -125,11 +125,11 @@ struct rchar_info {
 	__u32 max_message;		/* longest message, bytes; 0 for streams */
 	__u32 rx_queued;		/* bytes received and not read */
 	__u32 tx_unacked;		/* bytes written and not acknowledged */
-	__u32 tx_room;			/* bytes that may be written now */
-	__u32 session;			/* id on the link; 0 before there is a peer */
-	__u64 link;			/* id; 0 before there is a peer */
+	__u32 tx_room;			/* bytes the windows have room for; see state and shut */
+	__u32 session;			/* id on the link; 0 while accepting */
+	__u64 link;			/* id; 0 while accepting */
 	char name[RCHAR_NAME_MAX + 1];	/* of the channel */
-	__u8 peer[32];			/* sockaddr_in or _in6; family 0: no peer yet */
+	__u8 peer[32];			/* sockaddr_in or _in6; family 0 while accepting */
 	__u8 local[32];			/* likewise; family 0: any */
 };
 
@@ -180,7 +180,7 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_LINGER_MS,		/* u32 */
 	RCHAR_A_CHANNEL_DEV_MAJOR,		/* u32 */
 	RCHAR_A_CHANNEL_DEV_MINOR,		/* u32 */
-	RCHAR_A_CHANNEL_SESSIONS,		/* u32, open ones */
+	RCHAR_A_CHANNEL_SESSIONS,		/* u32, in any state */
 	RCHAR_A_CHANNEL_WAITING,		/* u32, of these, waiting for open() */
 	RCHAR_A_CHANNEL_LINK_ID,		/* u64 */
 	RCHAR_A_CHANNEL_STATS,			/* nest of enum rchar_stats_attr */
@@ -199,7 +199,7 @@ enum rchar_link_attr {
 	RCHAR_A_LINK_REASON,		/* u32 enum rchar_reason: of the last failure */
 	RCHAR_A_LINK_REASON_AGE_MS,	/* u64 */
 	RCHAR_A_LINK_EPOCH,		/* u32 */
-	RCHAR_A_LINK_ATTEMPTS,		/* u32, since it was last up */
+	RCHAR_A_LINK_ATTEMPTS,		/* u32, failed in a row */
 	RCHAR_A_LINK_NEXT_MS,		/* u32, until the next attempt */
 	RCHAR_A_LINK_SESSIONS,		/* u32 */
 	RCHAR_A_LINK_LANE,		/* nest of enum rchar_lane_attr, one for each */
@@ -231,7 +231,7 @@ enum rchar_session_attr {
 	RCHAR_A_SESSION_REASON,		/* u32 enum rchar_reason */
 	RCHAR_A_SESSION_PEER,		/* sockaddr */
 	RCHAR_A_SESSION_RX_QUEUED,	/* u64, bytes received and not read */
-	RCHAR_A_SESSION_RX_MEMORY,	/* u64, bytes of pages that hold them */
+	RCHAR_A_SESSION_RX_MEMORY,	/* u64, bytes of memory that hold them */
 	RCHAR_A_SESSION_TX_UNACKED,	/* u64, bytes written and not acknowledged */
 	RCHAR_A_SESSION_TX_WINDOW,	/* u64, bytes that may be written now */
 	RCHAR_A_SESSION_AGE_MS,		/* u64 */
