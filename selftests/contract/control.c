@@ -188,6 +188,32 @@ static void thirty_two_bit_programs_have_the_same_calls(void)
 	CHECK(call32(READ, srv, (long)low, 10) == 0);
 }
 
+static void fsync_waits_with_o_nonblock_as_well(void)
+{
+	int cli, srv, i;
+
+	pair(&cli, &srv);
+	nonblock(cli);
+	for (i = 0; i < 20; i++) {
+		CHECK(write(cli, big, 3000) == 3000 && fsync(cli) == 0);
+		CHECK(unacknowledged(cli) == 0);
+	}
+}
+
+static void shutdown_of_an_ended_session_drops_what_was_received(void)
+{
+	int cli, srv;
+
+	pair(&cli, &srv);
+	CHECK(write(cli, "x", 1) == 1 && fsync(cli) == 0);
+	sh("rchar session kill $(rchar session | sed -n 's/: channel cli.*//p' | head -n1)");
+	CHECK(events(srv, POLLIN, LONG_MS) & POLLIN);
+	EVENTUALLY(events(srv, POLLIN, 0) & POLLHUP);
+	CHECK(ioctl(srv, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_WR) == 0);
+	CHECK(ioctl(srv, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_RD) == 0);
+	CHECK_ERR(read(srv, big, 1), ECONNRESET);
+}
+
 const struct test control_tests[] = {
 	TEST(fionread_counts_unread_and_tiocoutq_unacknowledged_bytes),
 	TEST(fsync_returns_when_the_peers_kernel_has_all),
@@ -199,5 +225,7 @@ const struct test control_tests[] = {
 	TEST(shutdown_before_open_is_enotconn),
 	TEST(shutdown_wakes_waiting_readers_and_writers),
 	TEST(thirty_two_bit_programs_have_the_same_calls),
+	TEST(fsync_waits_with_o_nonblock_as_well),
+	TEST(shutdown_of_an_ended_session_drops_what_was_received),
 	{ NULL, NULL }
 };

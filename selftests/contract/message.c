@@ -362,6 +362,40 @@ static void messages_keep_the_rules_of_streams(void)
 	CHECK(read(cli, big, 100) == 0);
 }
 
+static void the_window_has_room_for_the_longest_message(void)
+{
+	struct rchar_info info;
+	int cli, srv;
+
+	sh("rchar add roomy message listen 10.0.0.1 window 64k max-message 1m");
+	sh("rchar -w 60 add roomyc message connect 10.0.0.1/roomy window 64k max-message 1m");
+	cli = open("/dev/rchar/roomyc", O_RDWR);
+	srv = open("/dev/rchar/roomy", O_RDWR);
+	CHECK(cli >= 0 && srv >= 0);
+	CHECK(ioctl(srv, RCHAR_IOC_INFO, &info) == 0);
+	CHECK(info.window >= ((1 << 20) + 256) / 3 * 4);
+	/* The reader says what it took only now and then: there is always room again. */
+	CHECK(write(cli, big, 1) == 1 && read(srv, big, 1) == 1);
+	CHECK(write(cli, big, 1 << 20) == 1 << 20);
+	CHECK(read(srv, big, sizeof(big)) == 1 << 20);
+}
+
+static void new_settings_hold_for_sessions_opened_later(void)
+{
+	int cli, srv;
+
+	sh("rchar add later message listen 10.0.0.1 max-message 1000");
+	sh("rchar -w 60 add laterc message connect 10.0.0.1/later");
+	cli = open("/dev/rchar/laterc", O_RDWR);
+	srv = open("/dev/rchar/later", O_RDWR);
+	CHECK(cli >= 0 && srv >= 0);
+	sh("rchar set later max-message 2000");
+	CHECK_ERR(write(cli, big, 1001), EMSGSIZE);
+	cli = open("/dev/rchar/laterc", O_RDWR);
+	CHECK(cli >= 0 && write(cli, big, 2000) == 2000);
+	CHECK_ERR(write(cli, big, 2001), EMSGSIZE);
+}
+
 const struct test message_tests[] = {
 	TEST(one_write_is_one_message_and_one_read_returns_one),
 	TEST(a_message_too_long_is_emsgsize_and_sends_nothing),
@@ -381,5 +415,7 @@ const struct test message_tests[] = {
 	TEST(a_message_arrives_whole_or_not_at_all),
 	TEST(splice_is_not_for_messages),
 	TEST(messages_keep_the_rules_of_streams),
+	TEST(the_window_has_room_for_the_longest_message),
+	TEST(new_settings_hold_for_sessions_opened_later),
 	{ NULL, NULL }
 };

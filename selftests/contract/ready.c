@@ -113,6 +113,21 @@ static void edge_triggered_epoll_reports_room_once(void)
 	CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1 && ev.events == EPOLLOUT);
 }
 
+static void fasync_sends_sigio_when_the_peer_closes(void)
+{
+	int cli, srv;
+
+	pair(&cli, &srv);
+	signal(SIGIO, on_sigio);
+	CHECK(fcntl(srv, F_SETOWN, getpid()) == 0);
+	CHECK(fcntl(srv, F_SETFL, O_ASYNC) == 0);
+	CHECK(ioctl(cli, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_WR) == 0);
+	EVENTUALLY(got_sigio);
+	got_sigio = 0;
+	sh("rchar session kill $(rchar session | sed -n 's/: channel cli.*//p' | head -n1)");
+	EVENTUALLY(got_sigio);
+}
+
 const struct test ready_tests[] = {
 	TEST(rwf_nowait_never_waits),
 	TEST(poll_tells_what_does_not_wait),
@@ -121,5 +136,6 @@ const struct test ready_tests[] = {
 	TEST(select_agrees_with_poll),
 	TEST(pollout_waits_for_a_quarter_of_the_window),
 	TEST(edge_triggered_epoll_reports_room_once),
+	TEST(fasync_sends_sigio_when_the_peer_closes),
 	{ NULL, NULL }
 };

@@ -280,6 +280,16 @@ static void tee_passes_on_what_a_channel_gave(void)
 	CHECK(read(cli, big, 100) == 22 && !memcmp(big, "once, twiceonce, twice", 22));
 }
 
+static void sendfile_from_a_channel_is_einval(void)
+{
+	int cli, srv, out = open("/tmp/out", O_RDWR | O_CREAT, 0600);
+
+	pair(&cli, &srv);
+	CHECK(out >= 0 && write(cli, "x", 1) == 1 && fsync(cli) == 0);
+	CHECK_ERR(sendfile(out, srv, NULL, 1), EINVAL);
+	CHECK(read(srv, big, 10) == 1);
+}
+
 const struct test stream_tests[] = {
 	TEST(read_returns_what_there_is),
 	TEST(read_waits_for_the_first_byte),
@@ -297,5 +307,6 @@ const struct test stream_tests[] = {
 	TEST(splice_and_sendfile_work_both_ways),
 	TEST(one_blocking_write_is_not_interleaved),
 	TEST(tee_passes_on_what_a_channel_gave),
+	TEST(sendfile_from_a_channel_is_einval),
 	{ NULL, NULL }
 };
