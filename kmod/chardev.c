@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "chardev.h"
+#include <linux/in6.h>
 #include <linux/sockios.h>
 #include <linux/uaccess.h>
 #include <asm/ioctls.h>
 #include "addr.h"
 #include "channel.h"
-#include "rxbuf.h"
 #include "seq.h"
 #include "session.h"
 
@@ -229,12 +229,8 @@ static int readable_bytes(struct rchar_session *s)
 	u32 n;
 
 	spin_lock_bh(&s->lock);
-	if (s->rx_messages)
-		n = list_first_entry(&s->rx_queue, struct rchar_seg, entry)->message;
-	else if (s->channel->config.type == RCHAR_TYPE_MESSAGE)
-		n = 0;
-	else
-		n = rchar_session_rx_queued(s);
+	n = s->channel->config.type == RCHAR_TYPE_MESSAGE ?
+	    rchar_session_next_message(s) : rchar_session_rx_queued(s);
 	spin_unlock_bh(&s->lock);
 	return n;
 }

@@ -23,11 +23,6 @@ void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link)
 	flow->link = link;
 }
 
-static bool is_control(const struct rchar_txbuf *txb)
-{
-	return txb->hdr.op != RCHAR_OP_DATA && txb->hdr.op != RCHAR_OP_MSG;
-}
-
 /* ---- send ---- */
 
 static void fill_hello(struct rchar_lane *lane, struct rchar_txbuf *txb)
@@ -133,7 +128,7 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 	list_for_each_entry(txb, frames, queue) {
 		txb->hdr.seq = flow->tx_next++;
 		flow->nr_queued++;
-		flow->nr_control += is_control(txb);
+		flow->nr_control += !rchar_op_carries_data(txb->hdr.op);
 	}
 	if (flow->lane && !flow->next)
 		flow->next = list_first_entry(frames, struct rchar_txbuf, queue);
@@ -306,7 +301,7 @@ static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *ac
 			break;
 		list_move_tail(&txb->queue, acked);
 		flow->nr_queued--;
-		flow->nr_control -= is_control(txb);
+		flow->nr_control -= !rchar_op_carries_data(txb->hdr.op);
 	}
 	if (!list_empty(acked))
 		WRITE_ONCE(flow->link->progress_at, jiffies);
@@ -562,7 +557,6 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
  */
 void rchar_flow_reset(struct rchar_flow *flow)
 {
-	struct rchar_txbuf *txb;
 	LIST_HEAD(dropped);
 
 	spin_lock_bh(&flow->lock);
@@ -576,8 +570,5 @@ void rchar_flow_reset(struct rchar_flow *flow)
 	flow->rx_next = 0;
 	flow->rx_acked = 0;
 	spin_unlock_bh(&flow->lock);
-	while ((txb = list_first_entry_or_null(&dropped, struct rchar_txbuf, queue))) {
-		list_del_init(&txb->queue);
-		rchar_txbuf_put(txb);
-	}
+	rchar_txbuf_put_list(&dropped);
 }

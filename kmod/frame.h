@@ -52,6 +52,13 @@ void rchar_hdr_decode(struct rchar_hdr *hdr, const struct rchar_wire_hdr *wire);
 enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
 				       u32 byte_len, u32 max_payload);
 bool rchar_op_sequenced(u8 op);
+
+/* Bytes of a program, which a window bounds; all other ops are control. */
+static inline bool rchar_op_carries_data(u8 op)
+{
+	return op == RCHAR_OP_DATA || op == RCHAR_OP_MSG;
+}
+
 const char *rchar_op_name(u8 op);
 const char *rchar_frame_error_name(enum rchar_frame_error err);
 bool rchar_name_valid(const char *name, size_t len);

@@ -11,18 +11,6 @@
 
 /* ---- read ---- */
 
-/* Length of the next message; 0 when there is none. */
-static u32 next_message(struct rchar_session *s)
-{
-	u32 len = 0;
-
-	spin_lock_bh(&s->lock);
-	if (s->rx_messages)
-		len = list_first_entry(&s->rx_queue, struct rchar_seg, entry)->message;
-	spin_unlock_bh(&s->lock);
-	return len;
-}
-
 /* Only the receive path adds, behind what is complete; only we remove. */
 static int copy_message(struct rchar_session *s, struct iov_iter *to)
 {
@@ -39,7 +27,7 @@ static int copy_message(struct rchar_session *s, struct iov_iter *to)
 
 static void drop_message(struct rchar_session *s, u32 len)
 {
-	struct rchar_seg *seg, *tmp;
+	struct rchar_seg *seg;
 	LIST_HEAD(done);
 	bool last;
 
@@ -52,18 +40,20 @@ static void drop_message(struct rchar_session *s, u32 len)
 	} while (!last);
 	WRITE_ONCE(s->rx_messages, s->rx_messages - 1);
 	spin_unlock_bh(&s->lock);
-	list_for_each_entry_safe(seg, tmp, &done, entry)
-		rchar_seg_free(seg);
+	rchar_seg_free_list(&done);
 	rchar_session_consume(s, len + RCHAR_WIRE_MESSAGE_COST);
 }
 
 /* All of the next message or nothing of it. */
 static ssize_t take(struct rchar_session *s, struct iov_iter *to)
 {
-	u32 len = next_message(s);
+	u32 len;
 	int ret;
 
 	lockdep_assert_held(&s->read_mutex);
+	spin_lock_bh(&s->lock);
+	len = rchar_session_next_message(s);
+	spin_unlock_bh(&s->lock);
 	if (!len)
 		return 0;
 	if (iov_iter_count(to) < len)
@@ -81,16 +71,6 @@ static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
 }
 
 /* ---- write ---- */
-
-static void free_frames(struct list_head *frames)
-{
-	struct rchar_txbuf *txb, *tmp;
-
-	list_for_each_entry_safe(txb, tmp, frames, queue) {
-		list_del_init(&txb->queue);
-		rchar_txbuf_put(txb);
-	}
-}
 
 /* Copy the message into frames, none of them queued yet. */
 static int build(struct rchar_session *s, struct iov_iter *from, gfp_t gfp,
@@ -130,7 +110,7 @@ static ssize_t send_message(struct rchar_session *s, struct iov_iter *from, gfp_
 		ret = rchar_session_send(s, &frames);
 	if (!ret)
 		return len;
-	free_frames(&frames);
+	rchar_txbuf_put_list(&frames);
 	iov_iter_revert(from, len - iov_iter_count(from));
 	return ret;
 }

@@ -184,8 +184,7 @@ static void receive_window(struct rchar_session *s, u32 window)
 		return;
 	}
 	WRITE_ONCE(s->tx_edge, window);
-	if (rchar_session_writable(s) && wq_has_sleeper(&s->write_wait))
-		wake_up_interruptible_poll(&s->write_wait, EPOLLOUT | EPOLLWRNORM);
+	rchar_session_wake_writers(s);
 }
 
 /* With the session's lock held and a reference. */
@@ -259,8 +258,7 @@ static void session_acked(struct rchar_txbuf *txb)
 	WRITE_ONCE(s->tx_acked, rchar_seq_max(s->tx_acked, txb->end));
 	if (wq_has_sleeper(&s->ack_wait))
 		wake_up_interruptible(&s->ack_wait);
-	if (rchar_session_writable(s) && wq_has_sleeper(&s->write_wait))
-		wake_up_interruptible_poll(&s->write_wait, EPOLLOUT | EPOLLWRNORM);
+	rchar_session_wake_writers(s);
 	rchar_session_maybe_finish(s);
 	spin_unlock_bh(&s->lock);
 }

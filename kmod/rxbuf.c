@@ -218,3 +218,15 @@ void rchar_seg_free(struct rchar_seg *seg)
 	rchar_ledger_del(RCHAR_OBJ_SEG);
 	kfree(seg);
 }
+
+/**
+ * rchar_seg_free_list() - free segments and their pages
+ * @segs: the segments, linked by rchar_seg.entry; not valid any more
+ */
+void rchar_seg_free_list(struct list_head *segs)
+{
+	struct rchar_seg *seg, *tmp;
+
+	list_for_each_entry_safe(seg, tmp, segs, entry)
+		rchar_seg_free(seg);
+}

@@ -73,5 +73,6 @@ void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 
 size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
 		      struct iov_iter *to);
 void rchar_seg_free(struct rchar_seg *seg);
+void rchar_seg_free_list(struct list_head *segs);
 
 #endif /* RCHAR_RXBUF_H */

@@ -26,14 +26,6 @@ static struct workqueue_struct *session_wq;
 
 /* ---- lifetime ---- */
 
-static void free_segs(struct list_head *segs)
-{
-	struct rchar_seg *seg, *tmp;
-
-	list_for_each_entry_safe(seg, tmp, segs, entry)
-		rchar_seg_free(seg);
-}
-
 static void free_work(struct work_struct *work)
 {
 	struct rchar_session *s = container_of(work, struct rchar_session, free_work);
@@ -43,7 +35,7 @@ static void free_work(struct work_struct *work)
 	list_del(&s->channel_entry);
 	channel->nr_sessions--;
 	spin_unlock_bh(&channel->lock);
-	free_segs(&s->rx_queue);
+	rchar_seg_free_list(&s->rx_queue);
 	rchar_channel_put(channel);
 	if (s->link)
 		rchar_link_unuse(s->link);
@@ -244,7 +236,7 @@ static void queue_frames(struct rchar_session *s, struct list_head *frames)
 	lockdep_assert_held(&s->lock);
 	advertise_window(s);
 	list_for_each_entry(txb, frames, queue) {
-		if (txb->hdr.op == RCHAR_OP_DATA || txb->hdr.op == RCHAR_OP_MSG)
+		if (rchar_op_carries_data(txb->hdr.op))
 			s->tx_next += txb->hdr.len;
 		if (txb->hdr.flags & RCHAR_FRAME_LAST) {
 			s->tx_next += RCHAR_WIRE_MESSAGE_COST;
@@ -412,8 +404,7 @@ int rchar_session_write_error(struct rchar_session *session)
 }
 
 /**
- * rchar_session_wake_writers() - a writer leaves without having sent: there may be room
- *				  for who waits behind it
+ * rchar_session_wake_writers() - there may be room for who waits
  * @session: the session
  */
 void rchar_session_wake_writers(struct rchar_session *session)
@@ -636,7 +627,7 @@ void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 		drop_received(session, &dropped);
 		spin_unlock_bh(&session->lock);
 		mutex_unlock(&session->read_mutex);
-		free_segs(&dropped);
+		rchar_seg_free_list(&dropped);
 	}
 }
 
@@ -666,7 +657,7 @@ void rchar_session_close(struct rchar_session *session)
 		rchar_session_fail_locked(session, RCHAR_REASON_CLOSED);
 	}
 	spin_unlock_bh(&session->lock);
-	free_segs(&dropped);
+	rchar_seg_free_list(&dropped);
 	rchar_session_put(session);
 }
 
@@ -700,6 +691,20 @@ bool rchar_session_readable(struct rchar_session *session)
 	if (session->channel->config.type == RCHAR_TYPE_MESSAGE)
 		return READ_ONCE(session->rx_messages);
 	return !list_empty_careful(&session->rx_queue);
+}
+
+/**
+ * rchar_session_next_message() - length of the next message
+ * @session: the session; its lock is held
+ *
+ * Return: bytes; 0 when no whole message waits.
+ */
+u32 rchar_session_next_message(const struct rchar_session *session)
+{
+	lockdep_assert_held(&session->lock);
+	if (!session->rx_messages)
+		return 0;
+	return list_first_entry(&session->rx_queue, struct rchar_seg, entry)->message;
 }
 
 /**

@@ -66,6 +66,22 @@ void rchar_txbuf_put(struct rchar_txbuf *txb)
 }
 
 /**
+ * rchar_txbuf_put_list() - drop the references that a list holds
+ * @frames: the frames, linked by rchar_txbuf.queue; emptied
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_txbuf_put_list(struct list_head *frames)
+{
+	struct rchar_txbuf *txb, *tmp;
+
+	list_for_each_entry_safe(txb, tmp, frames, queue) {
+		list_del_init(&txb->queue);
+		rchar_txbuf_put(txb);
+	}
+}
+
+/**
  * rchar_txbuf_copy() - append to the payload
  * @txb: a frame that is not queued yet
  * @len: bytes to take, at most rchar_txbuf_room()

@@ -77,6 +77,8 @@ void sh(const char *cmd);
 long long now_ms(void);
 void pair_flags(int *cli, int cli_flags, int *srv, int srv_flags);
 void pair(int *cli, int *srv);
+void new_pair(int *cli, int *srv, const char *type, const char *listen_settings,
+	      const char *connect_settings);
 short events(int fd, short want, int timeout);
 void nonblock(int fd);
 int unacknowledged(int fd);

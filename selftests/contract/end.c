@@ -50,12 +50,9 @@ static void a_deleted_channel_wakes_readers_and_writers_with_enodev(void)
 	struct call r = { 0 }, w = { 0 };
 	int cli, srv, cli2;
 
-	sh("rchar add srv2 stream listen 10.0.0.1 window 64k");
-	sh("rchar -w 60 add cli2 stream connect 10.0.0.1/srv2 window 64k");
-	cli = open("/dev/rchar/cli2", O_RDWR);
-	srv = open("/dev/rchar/srv2", O_RDWR);
-	cli2 = open("/dev/rchar/cli2", O_RDWR);
-	CHECK(cli >= 0 && srv >= 0 && cli2 >= 0);
+	new_pair(&cli, &srv, "stream", "window 64k", "window 64k");
+	cli2 = open("/dev/rchar/there", O_RDWR);
+	CHECK(cli2 >= 0);
 	fill_window(cli2);
 	CHECK(fcntl(cli2, F_SETFL, 0) == 0);
 	r.fd = cli;
@@ -63,7 +60,7 @@ static void a_deleted_channel_wakes_readers_and_writers_with_enodev(void)
 	pthread_create(&r.thread, NULL, call_read, &r);
 	pthread_create(&w.thread, NULL, call_write, &w);
 	usleep(100000);
-	sh("rchar del cli2");
+	sh("rchar del there");
 	pthread_join(r.thread, NULL);
 	pthread_join(w.thread, NULL);
 	CHECK(r.ret == -1 && r.err == ENODEV && w.ret == -1 && w.err == ENODEV);
@@ -80,13 +77,9 @@ static void received_bytes_come_before_an_error(void)
 {
 	int cli, srv;
 
-	sh("rchar add srv3 stream listen 10.0.0.1");
-	sh("rchar -w 60 add cli3 stream connect 10.0.0.1/srv3");
-	cli = open("/dev/rchar/cli3", O_RDWR);
-	srv = open("/dev/rchar/srv3", O_RDWR);
-	CHECK(cli >= 0 && srv >= 0);
+	new_pair(&cli, &srv, "stream", "", "");
 	CHECK(write(cli, big, 30000) == 30000 && fsync(cli) == 0);
-	sh("rchar del cli3");
+	sh("rchar del there");
 	EVENTUALLY(events(srv, POLLIN, 0) & POLLHUP);
 	read_exactly(srv, 30000);
 	CHECK_ERR(read(srv, big, 1), ECONNRESET);

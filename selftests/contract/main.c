@@ -37,6 +37,23 @@ void pair(int *cli, int *srv)
 	pair_flags(cli, O_RDWR, srv, O_RDWR);
 }
 
+/* Of channels of the test's own: 'here' listens, 'there' connects to it. */
+void new_pair(int *cli, int *srv, const char *type, const char *listen_settings,
+	      const char *connect_settings)
+{
+	char cmd[200];
+
+	snprintf(cmd, sizeof(cmd), "rchar add here %s listen 10.0.0.1 %s", type,
+		 listen_settings);
+	sh(cmd);
+	snprintf(cmd, sizeof(cmd), "rchar -w 60 add there %s connect 10.0.0.1/here %s", type,
+		 connect_settings);
+	sh(cmd);
+	*cli = open("/dev/rchar/there", O_RDWR);
+	*srv = open("/dev/rchar/here", O_RDWR);
+	CHECK(*cli >= 0 && *srv >= 0);
+}
+
 short events(int fd, short want, int timeout)
 {
 	struct pollfd p = { .fd = fd, .events = want };

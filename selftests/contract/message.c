@@ -61,11 +61,7 @@ static void the_smaller_max_message_of_the_two_holds(void)
 	struct rchar_info info;
 	int cli, srv;
 
-	sh("rchar add wide message listen 10.0.0.1");
-	sh("rchar -w 60 add narrow message connect 10.0.0.1/wide max-message 5000");
-	cli = open("/dev/rchar/narrow", O_RDWR);
-	srv = open("/dev/rchar/wide", O_RDWR);
-	CHECK(cli >= 0 && srv >= 0);
+	new_pair(&cli, &srv, "message", "", "max-message 5000");
 	CHECK_ERR(write(srv, big, 5001), EMSGSIZE);
 	CHECK_ERR(write(cli, big, 5001), EMSGSIZE);
 	CHECK(write(srv, big, 5000) == 5000 && read(cli, big, sizeof(big)) == 5000);
@@ -123,11 +119,7 @@ static void messages_may_be_64_mib_where_configured(void)
 	int cli, srv, status;
 	char *p;
 
-	sh("rchar add huge message listen 10.0.0.1 max-message 64m");
-	sh("rchar -w 60 add hugec message connect 10.0.0.1/huge max-message 64m");
-	cli = open("/dev/rchar/hugec", O_RDWR);
-	srv = open("/dev/rchar/huge", O_RDWR);
-	CHECK(cli >= 0 && srv >= 0);
+	new_pair(&cli, &srv, "message", "max-message 64m", "max-message 64m");
 	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(p != MAP_FAILED);
 	if (fork() == 0) {
@@ -367,11 +359,8 @@ static void the_window_has_room_for_the_longest_message(void)
 	struct rchar_info info;
 	int cli, srv;
 
-	sh("rchar add roomy message listen 10.0.0.1 window 64k max-message 1m");
-	sh("rchar -w 60 add roomyc message connect 10.0.0.1/roomy window 64k max-message 1m");
-	cli = open("/dev/rchar/roomyc", O_RDWR);
-	srv = open("/dev/rchar/roomy", O_RDWR);
-	CHECK(cli >= 0 && srv >= 0);
+	new_pair(&cli, &srv, "message", "window 64k max-message 1m",
+		 "window 64k max-message 1m");
 	CHECK(ioctl(srv, RCHAR_IOC_INFO, &info) == 0);
 	CHECK(info.window >= ((1 << 20) + 256) / 3 * 4);
 	/* The reader says what it took only now and then: there is always room again. */
@@ -384,14 +373,10 @@ static void new_settings_hold_for_sessions_opened_later(void)
 {
 	int cli, srv;
 
-	sh("rchar add later message listen 10.0.0.1 max-message 1000");
-	sh("rchar -w 60 add laterc message connect 10.0.0.1/later");
-	cli = open("/dev/rchar/laterc", O_RDWR);
-	srv = open("/dev/rchar/later", O_RDWR);
-	CHECK(cli >= 0 && srv >= 0);
-	sh("rchar set later max-message 2000");
+	new_pair(&cli, &srv, "message", "max-message 1000", "");
+	sh("rchar set here max-message 2000");
 	CHECK_ERR(write(cli, big, 1001), EMSGSIZE);
-	cli = open("/dev/rchar/laterc", O_RDWR);
+	cli = open("/dev/rchar/there", O_RDWR);
 	CHECK(cli >= 0 && write(cli, big, 2000) == 2000);
 	CHECK_ERR(write(cli, big, 2001), EMSGSIZE);
 }

@@ -97,11 +97,7 @@ static void windows_of_the_two_sides_may_differ(void)
 {
 	int big_side, small_side, i;
 
-	sh("rchar add small stream listen 10.0.0.1 window 64k");
-	sh("rchar -w 60 add large stream connect 10.0.0.1/small window 4m");
-	big_side = open("/dev/rchar/large", O_RDWR);
-	small_side = open("/dev/rchar/small", O_RDWR);
-	CHECK(big_side >= 0 && small_side >= 0);
+	new_pair(&big_side, &small_side, "stream", "window 64k", "window 4m");
 	for (i = 0; i < 3; i++) {
 		/* The reader tells of its room in quarters of the window. */
 		long total = fill_window(big_side);

@@ -457,6 +457,17 @@ static void frames(void)
 
 /* ---- frames that are only about a session ---- */
 
+static void open_stream(struct conn *c, uint32_t session)
+{
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_OPEN, session, sizeof(struct rchar_wire_open));
+	open_payload(&f);
+	send_frame(c, &f);
+	if (!receive_op(c, &f, RCHAR_OP_OPENED))
+		bail("open");
+}
+
 static void sessions(void)
 {
 	uint32_t open = sizeof(struct rchar_wire_open), i;
@@ -495,11 +506,7 @@ static void sessions(void)
 	       receive_op(&c, &f, RCHAR_OP_RESET) && le32toh(f.h.session) == 3 &&
 	       f.payload[0] == RCHAR_REASON_WINDOW && alive(&c));
 
-	fill(&c, &f, RCHAR_OP_OPEN, 4, open);
-	open_payload(&f);
-	send_frame(&c, &f);
-	if (!receive_op(&c, &f, RCHAR_OP_OPENED))
-		bail("open");
+	open_stream(&c, 4);
 	fill(&c, &f, RCHAR_OP_OPEN, 4, open);
 	open_payload(&f);
 	send_frame(&c, &f);
@@ -507,11 +514,7 @@ static void sessions(void)
 	hang_up(&c);
 
 	connect_well(&c);
-	fill(&c, &f, RCHAR_OP_OPEN, 1, open);
-	open_payload(&f);
-	send_frame(&c, &f);
-	if (!receive_op(&c, &f, RCHAR_OP_OPENED))
-		bail("open");
+	open_stream(&c, 1);
 	fill(&c, &f, RCHAR_OP_FIN, 1, 0);
 	send_frame(&c, &f);
 	fill(&c, &f, RCHAR_OP_DATA, 1, 10);
@@ -577,7 +580,7 @@ static void send_msg(struct conn *c, int flags, uint32_t len)
 	send_frame(c, &f);
 }
 
-/* Fragments: pairs of flags and length, and what op follows them. */
+/* A fragment, and a second one, or a frame of another op, behind it. */
 static void fragments_break(const char *name, int flags1, int flags2, int op, uint32_t len)
 {
 	struct frame f;
@@ -621,11 +624,7 @@ static void messages(void)
 	hang_up(&c);
 
 	connect_well(&c);
-	fill(&c, &f, RCHAR_OP_OPEN, 1, open);
-	open_payload(&f);
-	send_frame(&c, &f);
-	if (!receive_op(&c, &f, RCHAR_OP_OPENED))
-		bail("open");
+	open_stream(&c, 1);
 	send_msg(&c, first | last, 100);
 	result("message_for_a_stream_session", disconnected(&c));
 	hang_up(&c);
