@@ -209,11 +209,16 @@ static void detach(struct rchar_channel *channel)
 
 static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 {
+	struct rchar_channel *other;
 	int ret;
 
 	lockdep_assert_held(&channels_mutex);
-	if (find_by_name(channel->config.name)) {
-		NL_SET_ERR_MSG(extack, "a channel of that name exists");
+	other = find_by_name(channel->config.name);
+	if (other) {
+		if (other->net == channel->net)
+			NL_SET_ERR_MSG(extack, "a channel of that name exists");
+		else
+			NL_SET_ERR_MSG(extack, "a channel of that name exists in another network namespace");
 		return -EEXIST;
 	}
 	/* Reserved, not found by anyone yet. */
@@ -314,6 +319,9 @@ static void del(struct rchar_channel *channel)
  * @net: network namespace
  * @name: the name
  *
+ * The initial namespace deletes channels of any. They hold their namespace, which may
+ * have no other way left to be reached, and the name is taken for the whole host.
+ *
  * Return: 0 or -ENODEV.
  */
 int rchar_channel_del(struct net *net, const char *name)
@@ -323,7 +331,7 @@ int rchar_channel_del(struct net *net, const char *name)
 
 	mutex_lock(&channels_mutex);
 	channel = find_by_name(name);
-	if (channel && channel->net == net) {
+	if (channel && (channel->net == net || net_eq(net, &init_net))) {
 		del(channel);
 		ret = 0;
 	}
