@@ -10,6 +10,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 #include "addr.h"
+#include "inject.h"
 #include "lane.h"
 #include "link.h"
 #include "trace.h"
@@ -97,7 +98,7 @@ static void on_addr_resolved(struct rchar_lane *lane)
 
 	if (!rchar_lane_move(lane, RCHAR_LANE_RESOLVING_ROUTE))
 		return;
-	ret = rdma_resolve_route(lane->cm_id, RESOLVE_TIMEOUT_MS);
+	ret = rchar_inject_verbs() ?: rdma_resolve_route(lane->cm_id, RESOLVE_TIMEOUT_MS);
 	if (ret)
 		rchar_lane_fail(lane, resolve_reason(ret));
 }
@@ -127,7 +128,7 @@ static void connect_locked(struct rchar_lane *lane)
 	fill_self(lane, lane->link->attempt);
 	fill_param(lane, &param, &data);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
-	ret = rdma_connect_locked(lane->cm_id, &param);
+	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);
 	if (ret)
 		rchar_lane_fail(lane, resolve_reason(ret));
 }
@@ -279,7 +280,8 @@ enum rchar_reason rchar_cm_connect(struct rchar_link *link, int index)
 	rchar_lane_start(lane);
 	if (link->local.ss_family != AF_UNSPEC)
 		local = (struct sockaddr *)&link->local;
-	ret = rdma_resolve_addr(id, local, (struct sockaddr *)&link->peer,
+	ret = rchar_inject_verbs() ?:
+	      rdma_resolve_addr(id, local, (struct sockaddr *)&link->peer,
 				RESOLVE_TIMEOUT_MS);
 	if (ret)
 		rchar_lane_fail(lane, resolve_reason(ret));
@@ -336,7 +338,7 @@ static void accept_lane(struct rchar_lane *lane)
 	fill_self(lane, lane->peer.attempt);
 	fill_param(lane, &param, &data);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
-	ret = rdma_accept(lane->cm_id, &param);
+	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
 	if (ret)
 		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);
 	else

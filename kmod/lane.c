@@ -10,6 +10,7 @@
 #include "cm.h"
 #include "flow.h"
 #include "ibdev.h"
+#include "inject.h"
 #include "ledger.h"
 #include "link.h"
 #include "trace.h"
@@ -118,6 +119,8 @@ static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 	u32 lkey = lane->pd->local_dma_lkey;
 	int i;
 
+	if (rchar_inject(RCHAR_FAULT_POST_RECV))
+		return -ENOMEM;
 	sge[0] = (struct ib_sge){ rxb->hdr_dma, sizeof(*rxb->hdr), lkey };
 	for (i = 0; i * PAGE_SIZE < lane->frame_size; i++)
 		sge[i + 1] = (struct ib_sge){ rxb->dma[i], PAGE_SIZE, lkey };
@@ -318,13 +321,27 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 	tx->last->wr.send_flags = IB_SEND_SIGNALED;
 	tx->first = NULL;
 	tx->last = NULL;
+	if (!tx->open)
+		return;
 	/* A prefix may have been accepted: they are all on the list, and freed only
 	 * after the drain.
 	 */
-	if (tx->open && ib_post_send(lane->cm_id->qp, &first->wr, &bad)) {
+	if (rchar_inject(RCHAR_FAULT_POST_SEND) ||
+	    ib_post_send(lane->cm_id->qp, &first->wr, &bad)) {
 		tx->open = false;
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+	} else if (rchar_inject(RCHAR_FAULT_QP)) {
+		queue_work(lane_wq, &lane->break_work);
 	}
+}
+
+/* For tests: as if the device had found an error. */
+static void break_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(work, struct rchar_lane, break_work);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	ib_modify_qp(lane->cm_id->qp, &attr, IB_QP_STATE);
 }
 
 /**
@@ -441,6 +458,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_WORK(&lane->teardown, teardown_work);
 	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
 	INIT_WORK(&lane->refill_work, refill_work);
+	INIT_WORK(&lane->break_work, break_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
 	if (alloc_controls(lane) || alloc_rxbufs(lane)) {
 		rchar_lane_put(lane);
@@ -494,6 +512,9 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 		lane->pd = NULL;
 		return ret;
 	}
+	ret = rchar_inject_verbs();
+	if (ret)
+		return ret;
 	/* Every request of both queues may complete: an overflow would be silent. */
 	lane->cq = ib_alloc_cq(dev, lane, RCHAR_LANE_SQ + RCHAR_LANE_DEPTH + 2, vector,
 			       IB_POLL_WORKQUEUE);
@@ -504,7 +525,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	}
 	attr.send_cq = lane->cq;
 	attr.recv_cq = lane->cq;
-	ret = rdma_create_qp(lane->cm_id, lane->pd, &attr);
+	ret = rchar_inject_verbs() ?: rdma_create_qp(lane->cm_id, lane->pd, &attr);
 	if (!ret)
 		lane->qpn = lane->cm_id->qp->qp_num;
 	return ret;
@@ -591,6 +612,7 @@ static void drain(struct rchar_lane *lane)
 	lane->rx_open = false;
 	spin_unlock_bh(&lane->rx_lock);
 	cancel_work_sync(&lane->refill_work);
+	cancel_work_sync(&lane->break_work);
 	if (lane->cm_id->qp) {
 		rdma_disconnect(lane->cm_id);
 		ib_drain_qp(lane->cm_id->qp);
@@ -632,14 +654,18 @@ static void teardown_work(struct work_struct *work)
 		rdma_destroy_qp(id);
 	if (lane->cq)
 		ib_free_cq(lane->cq);
-	/* Waits for a running handler; none comes after it. */
-	rdma_destroy_id(id);
 	if (lane->pd)
 		ib_dealloc_pd(lane->pd);
+	/* The link may connect again. The CM can take a minute more: of a connection that
+	 * fails just as it is established it may have forgotten that it still sends the
+	 * REP (cm_establish_handler() in drivers/infiniband/core/cm.c).
+	 */
+	rchar_link_lane_gone(link, lane);
+	/* Waits for a running handler; none comes after it. */
+	rdma_destroy_id(id);
 	if (lane->ibdev)
 		rchar_ibdev_detach(lane->ibdev, lane);
 	rchar_lane_move(lane, RCHAR_LANE_DEAD);
-	rchar_link_lane_gone(link, lane);
 	rchar_lane_put(lane);	/* the cm_id's */
 }
 

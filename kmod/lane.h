@@ -87,6 +87,7 @@ struct rchar_lane_tx {
  * @teardown: the only way to die
  * @connect_work: initiator: from the resolved route to the request
  * @refill_work: gets memory for @refill
+ * @break_work: RCHAR_FAULT_QP
  * @timer: bounds the way to UP
  */
 struct rchar_lane {
@@ -123,6 +124,7 @@ struct rchar_lane {
 	struct work_struct teardown;
 	struct work_struct connect_work;
 	struct work_struct refill_work;
+	struct work_struct break_work;
 	struct delayed_work timer;
 };
 

@@ -5,6 +5,7 @@
 #include <rdma/rdma_cm.h>
 #include "addr.h"
 #include "cm.h"
+#include "inject.h"
 #include "ledger.h"
 
 /* Requests that may wait for our handler. */
@@ -57,7 +58,7 @@ static int try_listen(struct rchar_listener *listener, struct rdma_cm_id **out)
 	id = rdma_create_id(listener->net, handler, listener, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	ret = rdma_set_reuseaddr(id, 1);
+	ret = rchar_inject_verbs() ?: rdma_set_reuseaddr(id, 1);
 	if (!ret && listener->addr.ss_family == AF_INET6)
 		ret = rdma_set_afonly(id, 1);
 	if (!ret)

@@ -4,6 +4,7 @@
 #include <net/genetlink.h>
 #include "channel.h"
 #include "ibdev.h"
+#include "inject.h"
 #include "lane.h"
 #include "ledger.h"
 #include "link.h"
@@ -29,9 +30,10 @@ static int __init rchar_init(void)
 	int ret;
 
 	check_wire();
+	rchar_inject_init();
 	ret = rchar_channel_init();
 	if (ret)
-		return ret;
+		goto err_inject;
 	ret = rchar_session_init();
 	if (ret)
 		goto err_channel;
@@ -64,6 +66,8 @@ err_session:
 	rchar_session_exit();
 err_channel:
 	rchar_channel_exit();
+err_inject:
+	rchar_inject_exit();
 	return ret;
 }
 
@@ -79,6 +83,7 @@ static void __exit rchar_exit(void)
 	rchar_session_exit();
 	rchar_link_exit();
 	rchar_channel_exit();
+	rchar_inject_exit();
 	rcu_barrier();
 	rchar_ledger_check();
 }

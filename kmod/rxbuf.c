@@ -3,13 +3,17 @@
 #include <linux/highmem.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include "inject.h"
 #include "lane.h"
 #include "ledger.h"
 
 static int fill_page(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp_t gfp)
 {
-	struct page *page = alloc_page(gfp);
+	struct page *page;
 
+	if (rchar_inject(RCHAR_FAULT_MAP))
+		return -ENOMEM;
+	page = alloc_page(gfp);
 	if (!page)
 		return -ENOMEM;
 	rxb->dma[i] = ib_dma_map_page(dev, page, 0, PAGE_SIZE, DMA_FROM_DEVICE);

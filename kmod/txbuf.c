@@ -2,6 +2,7 @@
 #include "txbuf.h"
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include "inject.h"
 #include "ledger.h"
 #include "session.h"
 
@@ -140,6 +141,8 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 	u32 left = txb->hdr.len, first = sizeof(txb->wire);
 	int i;
 
+	if (rchar_inject(RCHAR_FAULT_MAP))
+		return -ENOMEM;
 	if (!txb->nr_pages) {
 		first += left;
 		left = 0;

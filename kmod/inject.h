@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Faults on purpose, for test builds on kernels with fault injection: what soft devices
+ * never do by themselves. Documentation/fault-injection/ of the kernel says how they are
+ * set, in /sys/kernel/debug/rdma_char/.
+ */
+#ifndef RCHAR_INJECT_H
+#define RCHAR_INJECT_H
+
+#include <linux/types.h>
+
+/**
+ * enum rchar_fault - what can be made to fail
+ * @RCHAR_FAULT_QP: the queue pair goes to the error state after a post
+ * @RCHAR_FAULT_POST_SEND: ib_post_send() refuses
+ * @RCHAR_FAULT_POST_RECV: ib_post_recv() refuses
+ * @RCHAR_FAULT_MAP: a DMA mapping cannot be made
+ * @RCHAR_FAULT_VERBS: what a connection or a listener is made of cannot be made
+ * @__RCHAR_FAULT_MAX: behind the last
+ */
+enum rchar_fault {
+	RCHAR_FAULT_QP,
+	RCHAR_FAULT_POST_SEND,
+	RCHAR_FAULT_POST_RECV,
+	RCHAR_FAULT_MAP,
+	RCHAR_FAULT_VERBS,
+	__RCHAR_FAULT_MAX,
+};
+
+/**
+ * rchar_inject_verbs() - like a verb that fails
+ *
+ * Return: 0 or -ENOMEM.
+ */
+#define rchar_inject_verbs() (rchar_inject(RCHAR_FAULT_VERBS) ? -ENOMEM : 0)
+
+#if defined(RCHAR_DEBUG) && defined(CONFIG_FAULT_INJECTION_DEBUG_FS)
+
+bool rchar_inject(enum rchar_fault fault);
+void rchar_inject_init(void);
+void rchar_inject_exit(void);
+
+#else
+
+static inline bool rchar_inject(enum rchar_fault fault)
+{
+	return false;
+}
+
+static inline void rchar_inject_init(void)
+{
+}
+
+static inline void rchar_inject_exit(void)
+{
+}
+
+#endif
+
+#endif /* RCHAR_INJECT_H */
