@@ -36,6 +36,8 @@ run() {
 		ksft_failed=$((ksft_failed + 1))
 		sed 's/^/# /' "$out"
 		echo "not ok $ksft_n $name"
+		# Not to fail the next one too.
+		! declare -F after_failure >/dev/null || after_failure >/dev/null 2>&1
 	elif [ -e "$ksft_skipped" ]; then
 		echo "ok $ksft_n $name # SKIP $(cat "$ksft_skipped")"
 	else

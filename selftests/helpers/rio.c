@@ -13,13 +13,19 @@
  *   rio many DEV N SEED BYTES   N sessions at once: each writes BYTES, then closes
  *   rio serve DEV N SEED        accept N sessions at once; each is checked
  *   rio hold DEV MODE FILE      open, create FILE, sleep until killed
+ *   rio poll DEV FILE           open to read, without waiting; create FILE; wait with
+ *                               poll() for bytes, and print how many a read() gives
  *
  * The bytes are a function of seed and offset. With 'many' each session begins with
  * its number (8 bytes) and uses SEED + number. Exit 0: all as expected.
+ *
+ * With RIO_PATIENT in the environment calls that fail with ENOMEM are made again: for
+ * tests that let allocations fail. What the call moved before still counts once.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +39,15 @@ static void die(const char *what)
 {
 	fprintf(stderr, "rio: %s: %s\n", what, strerror(errno));
 	exit(1);
+}
+
+/* Is it worth another try? */
+static int again(void)
+{
+	if (errno != ENOMEM || !getenv("RIO_PATIENT"))
+		return 0;
+	usleep(1000);
+	return 1;
 }
 
 static uint64_t mix(uint64_t x)
@@ -79,6 +94,8 @@ static void write_bytes(int fd, uint64_t seed, uint64_t bytes)
 		while (done < n) {
 			ssize_t ret = write(fd, buf + done, n - done);
 
+			if (ret < 0 && again())
+				continue;
 			if (ret <= 0)
 				die("write");
 			done += ret;
@@ -97,6 +114,8 @@ static uint64_t read_bytes(int fd, uint64_t seed, uint64_t off, uint64_t bytes)
 	while (off < bytes) {
 		ssize_t ret = read(fd, buf, piece(&rand, bytes - off));
 
+		if (ret < 0 && again())
+			continue;
 		if (ret < 0)
 			die("read");
 		if (!ret)
@@ -116,8 +135,11 @@ static uint64_t read_bytes(int fd, uint64_t seed, uint64_t off, uint64_t bytes)
 
 static int open_dev(const char *dev, int flags)
 {
-	int fd = open(dev, flags | O_CLOEXEC);
+	int fd;
 
+	do
+		fd = open(dev, flags | O_CLOEXEC);
+	while (fd < 0 && again());
 	if (fd < 0)
 		die(dev);
 	return fd;
@@ -140,8 +162,12 @@ static void send_messages(int fd, uint64_t seed, uint64_t count)
 
 	for (i = 0; i < count; i++) {
 		size_t len = message(buf, seed, i);
+		ssize_t ret;
 
-		if (write(fd, buf, len) != (ssize_t)len)
+		do
+			ret = write(fd, buf, len);
+		while (ret < 0 && again());
+		if (ret != (ssize_t)len)
 			die("write");
 	}
 	free(buf);
@@ -153,9 +179,12 @@ static uint64_t receive_messages(int fd, uint64_t seed)
 	uint64_t i;
 
 	for (i = 0;; i++) {
-		ssize_t ret = read(fd, buf, CHUNK);
 		size_t len = message(want, seed, i);
+		ssize_t ret;
 
+		do
+			ret = read(fd, buf, CHUNK);
+		while (ret < 0 && again());
 		if (ret < 0)
 			die("read");
 		if (!ret)
@@ -204,8 +233,9 @@ static void *many_one(void *arg)
 	struct job *j = arg;
 	int fd = open_dev(j->dev, O_WRONLY);
 
-	if (write(fd, &j->number, sizeof(j->number)) != sizeof(j->number))
-		die("write");
+	while (write(fd, &j->number, sizeof(j->number)) != sizeof(j->number))
+		if (!again())
+			die("write");
 	write_bytes(fd, j->seed + j->number, j->bytes);
 	if (close(fd))
 		die("close");
@@ -217,8 +247,9 @@ static void *serve_one(void *arg)
 	struct job *j = arg;
 	int fd = open_dev(j->dev, O_RDONLY);
 
-	if (read(fd, &j->number, sizeof(j->number)) != sizeof(j->number))
-		die("read number");
+	while (read(fd, &j->number, sizeof(j->number)) != sizeof(j->number))
+		if (!again())
+			die("read number");
 	j->bytes = read_bytes(fd, j->seed + j->number, 0, ~0ull);
 	close(fd);
 	return NULL;
@@ -247,6 +278,17 @@ static int all(const char *dev, int n, uint64_t seed, uint64_t bytes,
 		printf("%llu\n", (unsigned long long)jobs[i].bytes);
 	}
 	return 0;
+}
+
+static void wait_with_poll(const char *dev, const char *file)
+{
+	struct pollfd p = { .fd = open_dev(dev, O_RDONLY | O_NONBLOCK), .events = POLLIN };
+	char buf[4096];
+
+	close(open(file, O_CREAT | O_WRONLY, 0600));
+	if (poll(&p, 1, -1) != 1)
+		die("poll");
+	printf("%zd\n", read(p.fd, buf, sizeof(buf)));
 }
 
 static int mode_of(const char *s)
@@ -297,6 +339,10 @@ int main(int argc, char **argv)
 		close(open(argv[4], O_CREAT | O_WRONLY, 0600));
 		for (;;)
 			pause();
+	}
+	if (!strcmp(what, "poll") && argc == 4) {
+		wait_with_poll(argv[2], argv[3]);
+		return 0;
 	}
 	fprintf(stderr, "usage: see the head of selftests/helpers/rio.c\n");
 	return 2;

@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Memory that is not there, and devices that refuse, on a kernel that injects faults. One
+# machine with itself. First every allocation of every operation fails once (failnth.c);
+# then one in a hundred, in whichever context, of those made for the module.
+. ./ksft.sh
+shopt -s nullglob
+
+rchar add srv stream listen 10.0.0.1 window 64k
+rchar -w 60 add cli stream connect 10.0.0.1/srv window 64k
+rchar add msrv message listen 10.0.0.1 window 64k max-message 32k
+rchar -w 60 add mcli message connect 10.0.0.1/msrv window 64k max-message 32k
+
+debugfs=/sys/kernel/debug
+set_attr() { # FOLDER KEY=VALUE...
+	local dir=$1 word
+
+	shift
+	for word in "$@"; do
+		[ ! -e "$dir/${word%%=*}" ] || echo "${word#*=}" >"$dir/${word%%=*}"
+	done
+}
+
+# What is quiet stays so: a report of an injected fault looks like a kernel's complaint.
+for fault in $debugfs/{failslab,fail_page_alloc,fail_usercopy} $debugfs/rdma_char/fail_*; do
+	set_attr "$fault" verbose=0 ignore-gfp-wait=N ignore-gfp-highmem=N min-order=0 times=1000000
+done
+
+failnth | tee /tmp/failnth
+failnth_ret=${PIPESTATUS[0]}
+ksft_n=$(grep -cE '^(not )?ok' /tmp/failnth)
+ksft_failed=$(grep -c '^not ok' /tmp/failnth)
+[ $failnth_ret = 0 ] || [ "$ksft_failed" != 0 ] || ksft_failed=1
+rchar del all
+
+# Only allocations with a function of the module in their stack, and none of the RDMA
+# stack: soft-RoCE in 6.1 does not survive them itself (rxe_create_qp() cleans up timers
+# that it has not set up yet). fail_verbs stands for those.
+faults_of_the_module() { # FAULT PERCENT
+	local start size reject
+
+	start=$(cat /sys/module/rdma_char/sections/.text)
+	size=$(awk '$1 == "rdma_char" { print $2 }' /proc/modules)
+	# Linked in this order: ib_core begins, siw ends.
+	reject=$(sort /proc/kallsyms | awk '$3 == "_etext" { exit } $3 == "ib_pack" { print $1 }
+		last && $3 !~ /^siw_/ { end = $1 } { last = $3 ~ /^siw_/ } END { print end }')
+	# shellcheck disable=SC2086
+	set -- "$1" "$2" $reject
+	set_attr "$debugfs/$1" "require-start=$start" "require-end=$(printf '%#x' $((start + size)))" \
+		reject-start="0x$3" reject-end="0x$4" stacktrace-depth=32 probability="$2"
+}
+
+# Ends them; there must have been some.
+many=1000000
+no_faults() {
+	local fault n=0
+
+	for fault in $debugfs/{failslab,fail_page_alloc} $debugfs/rdma_char/fail_*; do
+		echo 0 >"$fault/probability"
+		n=$((n + many - $(cat "$fault/times")))
+		echo $many >"$fault/times"
+	done
+	note "$n faults"
+	[ $n -gt 0 ]
+}
+
+# Everything at once: bytes, messages, sessions, each of them checked.
+export RIO_PATIENT=1
+everything() { # COMMAND that begins the faults...
+	local jobs=() job bytes=16777216 fine=1
+
+	rchar add pipe stream listen 10.0.0.1
+	rchar -w 60 add to-pipe stream connect 10.0.0.1/pipe
+	rchar add msg message listen 10.0.0.1
+	rchar -w 60 add to-msg message connect 10.0.0.1/msg
+	rchar add many stream listen 10.0.0.1
+	rchar -w 60 add to-many stream connect 10.0.0.1/many
+	"$@"
+	rio read /dev/rchar/pipe 51 >/tmp/bytes & jobs+=($!)
+	rio write /dev/rchar/to-pipe 51 $bytes & jobs+=($!)
+	rio receive /dev/rchar/msg 52 >/tmp/messages & jobs+=($!)
+	rio send /dev/rchar/to-msg 52 200 & jobs+=($!)
+	rio serve /dev/rchar/many 16 53 >/tmp/served & jobs+=($!)
+	rio many /dev/rchar/to-many 16 53 100000 >/dev/null & jobs+=($!)
+	for job in "${jobs[@]}"; do
+		wait "$job" || fine=0
+	done
+	no_faults
+	note "bytes $(cat /tmp/bytes), messages $(cat /tmp/messages), sessions $(grep -c '^100000$' /tmp/served), connects $(counter a 'rchar -j link' connects), failures $(counter a 'rchar -j link' failures)"
+	rchar del all
+	[ $fine = 1 ]
+	[ "$(cat /tmp/bytes)" = $bytes ]
+	[ "$(cat /tmp/messages)" = 200 ]
+	[ "$(grep -c '^100000$' /tmp/served)" = 16 ]
+}
+
+slab_fails_one_in_a_hundred() { everything faults_of_the_module failslab 1; }
+pages_fail_one_in_a_hundred() { everything faults_of_the_module fail_page_alloc 1; }
+
+inject() { # FAULT PERCENT [EACH]: of each so many
+	set_attr $debugfs/rdma_char/"$1" interval="${3:-1}" probability="$2"
+}
+queue_pairs_fail_at_random() { everything inject fail_qp 1; }
+posting_sends_fails_at_random() { everything inject fail_post_send 1; }
+posting_receives_fails_at_random() { everything inject fail_post_recv 1 5; }
+mappings_fail_at_random() { everything inject fail_map 1 5; }
+verbs_fail_at_random() { everything eval 'inject fail_verbs 20; inject fail_qp 1'; }
+
+# Either it is there and works, or the tool says why not and it is not there.
+channels_come_and_go_without_memory() {
+	local i made=0
+
+	faults_of_the_module failslab 5
+	for i in $(seq 60); do
+		if rchar add come stream listen 10.0.0.1:7480 2>/tmp/words; then
+			made=$((made + 1))
+		else
+			grep -qE 'memory|buffer' /tmp/words
+		fi
+		rchar add go stream connect 10.0.0.1:7480/come 2>/dev/null || true
+		rchar del come 2>/dev/null || true
+		rchar del go 2>/dev/null || true
+	done
+	no_faults
+	note "$made of 60 added"
+	# What only the answer failed of is still there.
+	rchar del come 2>/dev/null || true
+	rchar del go 2>/dev/null || true
+	[ -z "$(rchar)" ]
+	[ $made -lt 60 ]
+}
+
+# What could not be made when the device came is made later.
+device_comes_back_without_memory() {
+	local i
+
+	rchar add back stream listen 10.0.0.1
+	rchar add there stream connect 10.0.0.1/back
+	faults_of_the_module failslab 10
+	for i in 1 2 3 4 5; do
+		rdma-del
+		rdma-add
+		sleep 0.5
+	done
+	no_faults
+	# A device that the module could not take note of at all: only a new one helps.
+	rdma-del
+	rdma-add
+	rchar -w 60 show there
+	echo alive >/dev/rchar/there
+	[ "$(cat /dev/rchar/back)" = alive ]
+	rchar del all
+}
+
+run slab_fails_one_in_a_hundred
+run pages_fail_one_in_a_hundred
+run queue_pairs_fail_at_random
+run posting_sends_fails_at_random
+run posting_receives_fails_at_random
+run mappings_fail_at_random
+run verbs_fail_at_random
+run channels_come_and_go_without_memory
+run device_comes_back_without_memory
+echo "1..$ksft_n"
+finish

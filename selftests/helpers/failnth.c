@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * failnth - every allocation of every operation fails once.
+ *
+ * Of each operation first the first allocation (or copy from and to user memory) fails,
+ * then the second, and so on, until it gets by with fewer: /proc/self/fail-nth. Each time
+ * the operation must succeed or say that memory was short, and what it says must be true:
+ * bytes it reports as moved are the bytes that arrive, and nothing else does. After each
+ * round everything must work. Needs channels srv, cli (streams) and msrv, mcli (messages).
+ * A TAP line for each operation; the plan is the caller's.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "genl.h"
+#include "linux/rdma_char.h"
+
+#define MAX_NTH 400
+#define LONG_MS 60000
+
+static int family, nth_fd, test_n, failed;
+static bool broken;
+/* Writes are below what a window of 64 KiB always has room for, as nobody reads meanwhile. */
+static char data[200000], got[200000];
+
+#define MUST(cond)							\
+	do {								\
+		if (!(cond)) {						\
+			printf("# %s:%d: %s (errno %s)\n", __FILE__, __LINE__,	\
+			       #cond, strerrorname_np(errno));		\
+			broken = true;					\
+		}							\
+	} while (0)
+
+/* ---- the fault ---- */
+
+static void arm(int nth)
+{
+	char text[12];
+
+	snprintf(text, sizeof(text), "%d", nth);
+	MUST(pwrite(nth_fd, text, strlen(text), 0) > 0);
+}
+
+/*
+ * Did it happen? Takes it back when not. Asking copies to and from user memory, and so
+ * what is left may happen to that.
+ */
+static bool happened(void)
+{
+	char text[12] = "";
+
+	if (pread(nth_fd, text, sizeof(text) - 1, 0) < 0)
+		return false;
+	if (!atoi(text))
+		return true;
+	if (pwrite(nth_fd, "0", 1, 0) < 0)
+		MUST(errno == EFAULT);
+	return false;
+}
+
+static bool is_shortage(int err)
+{
+	return err == ENOMEM || err == ENOBUFS || err == EFAULT;
+}
+
+/* ---- a pair of files, and bytes that must stay in step ---- */
+
+static int cli = -1, srv = -1;
+static const char *cli_dev, *srv_dev;
+
+static void close_both(void)
+{
+	if (cli >= 0)
+		close(cli);
+	if (srv >= 0)
+		close(srv);
+	cli = srv = -1;
+}
+
+static void open_both(void)
+{
+	close_both();
+	cli = open(cli_dev, O_RDWR);
+	MUST(cli >= 0);
+	srv = open(srv_dev, O_RDWR);
+	MUST(srv >= 0);
+}
+
+static void streams(void)
+{
+	cli_dev = "/dev/rchar/cli";
+	srv_dev = "/dev/rchar/srv";
+	open_both();
+}
+
+static void messages(void)
+{
+	cli_dev = "/dev/rchar/mcli";
+	srv_dev = "/dev/rchar/msrv";
+	open_both();
+}
+
+static bool readable(int fd, int ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
+
+/* What a write reported is what arrives: that, and then the marker and no more. */
+static void arrives(long bytes)
+{
+	static char marker[] = "the end";
+	long at = 0, all = (bytes > 0 ? bytes : 0) + sizeof(marker);
+	bool whole = true;
+
+	MUST(write(cli, marker, sizeof(marker)) == sizeof(marker));
+	while (at < all && readable(srv, LONG_MS)) {
+		long n = read(srv, got + at, sizeof(got) - at);
+
+		if (n <= 0)
+			break;
+		at += n;
+	}
+	whole = at == all && !memcmp(got, data, all - sizeof(marker)) &&
+		!memcmp(got + all - sizeof(marker), marker, sizeof(marker));
+	MUST(whole);
+}
+
+/* ---- operations: each returns what the call did ---- */
+
+static long op_open_connect(void)
+{
+	cli = open(cli_dev, O_RDWR);
+	return cli;
+}
+
+static void undo_open_connect(long ret)
+{
+	if (ret >= 0) {
+		srv = open(srv_dev, O_RDWR);
+		MUST(srv >= 0);
+		arrives(0);
+	}
+	close_both();
+}
+
+static void setup_listen(void)
+{
+	cli = open(cli_dev, O_RDWR);
+	MUST(cli >= 0);
+}
+
+static long op_open_listen(void)
+{
+	srv = open(srv_dev, O_RDWR);
+	return srv;
+}
+
+static void undo_open_listen(long ret)
+{
+	/* Nobody else took it: it still waits. */
+	if (ret < 0)
+		srv = open(srv_dev, O_RDWR);
+	MUST(srv >= 0);
+	arrives(0);
+	close_both();
+}
+
+static long op_write_small(void)
+{
+	return write(cli, data, 100);
+}
+
+static long op_write_large(void)
+{
+	return write(cli, data, 40000);
+}
+
+static long op_writev(void)
+{
+	struct iovec v[3] = { { data, 1 }, { data + 1, 5000 }, { data + 5001, 20000 } };
+
+	return writev(cli, v, 3);
+}
+
+static long op_write_message(void)
+{
+	long n = write(cli, data, 30000);
+
+	return n < 0 || n == 30000 ? n : (errno = EIO, -1);
+}
+
+static void setup_read(void)
+{
+	MUST(write(cli, data, 40000) == 40000);
+	MUST(readable(srv, LONG_MS));
+	MUST(fsync(cli) == 0);
+}
+
+static void setup_read_message(void)
+{
+	MUST(write(cli, data, 30000) == 30000);
+	MUST(readable(srv, LONG_MS));
+}
+
+/* All or nothing: the message, when it was taken, and then the next one. */
+static void undo_write_message(long ret)
+{
+	MUST(write(cli, "next", 4) == 4);
+	if (ret >= 0) {
+		MUST(readable(srv, LONG_MS) && read(srv, got, sizeof(got)) == 30000);
+		MUST(!memcmp(got, data, 30000));
+	}
+	MUST(readable(srv, LONG_MS) && read(srv, got, sizeof(got)) == 4);
+	MUST(!memcmp(got, "next", 4));
+}
+
+static long op_read(void)
+{
+	return read(srv, got, sizeof(got));
+}
+
+/* What was not read is still there, from where the read stopped. */
+static void undo_read(long ret)
+{
+	long at = ret < 0 ? 0 : ret;
+
+	while (at < 40000 && readable(srv, LONG_MS)) {
+		long n = read(srv, got + at, sizeof(got) - at);
+
+		if (n <= 0)
+			break;
+		at += n;
+	}
+	MUST(at == 40000 && !memcmp(got, data, at));
+}
+
+static void undo_read_message(long ret)
+{
+	if (ret < 0)
+		ret = read(srv, got, sizeof(got));
+	MUST(ret == 30000 && !memcmp(got, data, ret));
+}
+
+static long op_info(void)
+{
+	struct rchar_info info;
+
+	return ioctl(cli, RCHAR_IOC_INFO, &info);
+}
+
+static long op_shutdown(void)
+{
+	return ioctl(cli, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_WR);
+}
+
+static void undo_shutdown(long ret)
+{
+	/* FIN needs memory, but a shutdown does not fail: it is sent later. */
+	MUST(ret == 0);
+	MUST(readable(srv, LONG_MS) && read(srv, got, 1) == 0);
+	open_both();
+}
+
+static long op_close(void)
+{
+	int fd = cli;
+
+	cli = -1;
+	return close(fd);
+}
+
+static void undo_close(long ret)
+{
+	MUST(ret == 0);
+	MUST(readable(srv, LONG_MS) && read(srv, got, 1) == 0);
+	open_both();
+}
+
+static void setup_fsync(void)
+{
+	MUST(write(cli, data, 100) == 100);
+}
+
+static long op_fsync(void)
+{
+	return fsync(cli);
+}
+
+static void undo_fsync(long ret)
+{
+	(void)ret;
+	arrives(100);
+}
+
+static int pipes[2];
+
+static void setup_splice(void)
+{
+	MUST(pipe(pipes) == 0);
+	setup_read();
+}
+
+static long op_splice(void)
+{
+	long ret = splice(srv, NULL, pipes[1], NULL, 20000, 0);
+
+	/* Up to 6.4 that is what generic_file_splice_read() makes of no memory. */
+	if (ret < 0 && errno == EAGAIN)
+		errno = ENOMEM;
+	return ret;
+}
+
+static void undo_splice(long ret)
+{
+	if (ret > 0) {
+		MUST(read(pipes[0], got, ret) == ret);
+		MUST(!memcmp(got, data, ret));
+	}
+	close(pipes[0]);
+	close(pipes[1]);
+	undo_read(ret);
+}
+
+static long op_poll(void)
+{
+	struct pollfd p = { .fd = cli, .events = POLLOUT };
+
+	return poll(&p, 1, LONG_MS) == 1 ? 0 : -1;
+}
+
+/* ---- netlink ---- */
+
+static long transact(void)
+{
+	int err = genl_transact();
+
+	errno = err;
+	return err ? -1 : 0;
+}
+
+/* A new socket: an answer that was lost must not be the next one's. */
+static void fresh(void)
+{
+	family = genl_open();
+	MUST(family > 0);
+}
+
+static void request_add(int role)
+{
+	genl_begin(family, RCHAR_CMD_CHANNEL_NEW, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "new");
+	genl_put_u32(RCHAR_A_CHANNEL_TYPE, RCHAR_TYPE_STREAM);
+	genl_put_u32(RCHAR_A_CHANNEL_ROLE, role);
+	genl_put_addr(role == RCHAR_ROLE_LISTEN ? RCHAR_A_CHANNEL_LOCAL :
+		      RCHAR_A_CHANNEL_PEER, "10.0.0.1");
+}
+
+static void request_named(int cmd)
+{
+	genl_begin(family, cmd, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "new");
+}
+
+static void undo_add(long ret)
+{
+	int err;
+
+	fresh();
+	request_named(RCHAR_CMD_CHANNEL_DEL);
+	err = genl_transact();
+	/* When only the answer found no memory it was made all the same. */
+	MUST(err == 0 || (ret < 0 && err == ENODEV));
+}
+
+static long op_add_listen(void)
+{
+	request_add(RCHAR_ROLE_LISTEN);
+	return transact();
+}
+
+static long op_add_connect(void)
+{
+	request_add(RCHAR_ROLE_CONNECT);
+	return transact();
+}
+
+static void setup_new(void)
+{
+	fresh();
+	request_add(RCHAR_ROLE_LISTEN);
+	MUST(genl_transact() == 0);
+	fresh();
+}
+
+static long op_del(void)
+{
+	request_named(RCHAR_CMD_CHANNEL_DEL);
+	return transact();
+}
+
+static void undo_del(long ret)
+{
+	int err;
+
+	fresh();
+	request_named(RCHAR_CMD_CHANNEL_DEL);
+	err = genl_transact();
+	MUST(err == ENODEV || (ret < 0 && !err));
+}
+
+/* The one that the operations before used. */
+static void del_new(void)
+{
+	undo_add(0);
+}
+
+static long op_set(void)
+{
+	request_named(RCHAR_CMD_CHANNEL_SET);
+	genl_put_u32(RCHAR_A_CHANNEL_BACKLOG, 7);
+	return transact();
+}
+
+static long op_get(void)
+{
+	request_named(RCHAR_CMD_CHANNEL_GET);
+	return transact();
+}
+
+static long op_info_get(void)
+{
+	genl_begin(family, RCHAR_CMD_INFO_GET, 0);
+	return transact();
+}
+
+static long dump(int cmd)
+{
+	genl_begin(family, cmd, NLM_F_DUMP);
+	return transact();
+}
+
+static long op_dump_channels(void)
+{
+	return dump(RCHAR_CMD_CHANNEL_GET);
+}
+
+static long op_dump_links(void)
+{
+	return dump(RCHAR_CMD_LINK_GET);
+}
+
+static long op_dump_sessions(void)
+{
+	return dump(RCHAR_CMD_SESSION_GET);
+}
+
+static uint64_t link_id;
+static uint32_t session_id;
+
+static void setup_ids(void)
+{
+	open_both();
+	fresh();
+	MUST(dump(RCHAR_CMD_SESSION_GET) == 0);
+	MUST(genl_answer(RCHAR_A_SESSION_LINK_ID) && genl_answer(RCHAR_A_SESSION_ID));
+	if (broken)
+		return;
+	memcpy(&link_id, genl_answer(RCHAR_A_SESSION_LINK_ID), sizeof(link_id));
+	memcpy(&session_id, genl_answer(RCHAR_A_SESSION_ID), sizeof(session_id));
+	fresh();
+}
+
+static long op_session_kill(void)
+{
+	genl_begin(family, RCHAR_CMD_SESSION_KILL, 0);
+	genl_put(RCHAR_A_SESSION_LINK_ID, &link_id, sizeof(link_id));
+	genl_put_u32(RCHAR_A_SESSION_ID, session_id);
+	return transact();
+}
+
+static long op_link_reset(void)
+{
+	genl_begin(family, RCHAR_CMD_LINK_RESET, 0);
+	genl_put(RCHAR_A_LINK_ID, &link_id, sizeof(link_id));
+	return transact();
+}
+
+static void undo_reset(long ret)
+{
+	(void)ret;
+	arrives(0);
+}
+
+/* ---- the sweep ---- */
+
+static const struct operation {
+	const char *name;
+	void (*before)(void);	/* once */
+	void (*setup)(void);	/* each time */
+	long (*op)(void);
+	void (*undo)(long ret);
+} operations[] = {
+	{ "open_connect", streams, close_both, op_open_connect, undo_open_connect },
+	{ "open_listen", streams, setup_listen, op_open_listen, undo_open_listen },
+	{ "write_small", streams, NULL, op_write_small, arrives },
+	{ "write_large", streams, NULL, op_write_large, arrives },
+	{ "writev", streams, NULL, op_writev, arrives },
+	{ "read", streams, setup_read, op_read, undo_read },
+	{ "splice", streams, setup_splice, op_splice, undo_splice },
+	{ "poll", streams, NULL, op_poll, NULL },
+	{ "fsync", streams, setup_fsync, op_fsync, undo_fsync },
+	{ "ioctl_info", streams, NULL, op_info, NULL },
+	{ "ioctl_shutdown", streams, NULL, op_shutdown, undo_shutdown },
+	{ "close", streams, NULL, op_close, undo_close },
+	{ "open_message", messages, close_both, op_open_connect, undo_open_connect },
+	{ "write_message", messages, NULL, op_write_message, undo_write_message },
+	{ "read_message", messages, setup_read_message, op_read, undo_read_message },
+	{ "channel_new_listen", NULL, fresh, op_add_listen, undo_add },
+	{ "channel_new_connect", NULL, fresh, op_add_connect, undo_add },
+	{ "channel_set", setup_new, fresh, op_set, NULL },
+	{ "channel_get", NULL, fresh, op_get, NULL },
+	{ "channel_get_dump", NULL, fresh, op_dump_channels, NULL },
+	{ "link_get_dump", streams, fresh, op_dump_links, NULL },
+	{ "session_get_dump", streams, fresh, op_dump_sessions, NULL },
+	{ "info_get", NULL, fresh, op_info_get, NULL },
+	{ "channel_del", del_new, setup_new, op_del, undo_del },
+	{ "session_kill", streams, setup_ids, op_session_kill, NULL },
+	{ "link_reset", streams, setup_ids, op_link_reset, undo_reset },
+};
+
+static void sweep(const struct operation *o)
+{
+	int nth, shortages = 0;
+	bool more = true;
+
+	broken = false;
+	if (o->before)
+		o->before();
+	for (nth = 1; more && !broken && nth < MAX_NTH; nth++) {
+		long ret;
+		int err;
+
+		if (o->setup)
+			o->setup();
+		if (broken)
+			break;
+		arm(nth);
+		ret = o->op();
+		err = errno;
+		more = happened();
+		if (ret < 0 && !(more && is_shortage(err))) {
+			printf("# allocation %d: %s\n", nth, strerrorname_np(err));
+			broken = true;
+		}
+		shortages += ret < 0;
+		errno = 0;
+		if (o->undo)
+			o->undo(ret);
+	}
+	MUST(!more);
+	close_both();
+	printf("%sok %d failnth_%s # %d faults, %d of them reported\n", broken ? "not " : "",
+	       ++test_n, o->name, nth - 2, shortages);
+	failed += broken;
+}
+
+int main(void)
+{
+	size_t i, n = sizeof(operations) / sizeof(operations[0]);
+
+	setbuf(stdout, NULL);
+	nth_fd = open("/proc/self/fail-nth", O_RDWR);
+	if (nth_fd < 0) {
+		perror("failnth: this kernel injects no faults");
+		return 1;
+	}
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = i * 7 + i / 251;
+	for (i = 0; i < n; i++)
+		sweep(&operations[i]);
+	return failed != 0;
+}
