@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # What goes wrong while streams and messages are on their way, every byte of which is
 # checked: a bad network, links that break again and again, devices that go and come.
+#
+# faults.sh [PART]: a slow kernel moves one PART-th of the bytes.
 . ./ksft.sh
+part=${1:-1}
 
 # Both at once, from b to a: bytes that follow from a seed, messages likewise.
 traffic() { # BYTES MESSAGES
@@ -58,25 +61,109 @@ loss_loses_nothing() { bad_network loss 0.5%; }
 duplication_repeats_nothing() { bad_network duplicate 10%; }
 reordering_and_delay_keep_the_order() { bad_network delay 1ms reorder 80% 50%; }
 
-# How much is in the way of a fault depends on how fast the machine is: more of the same,
-# until there were enough faults.
 links_reset_again_and_again() {
-	local id n=0 round
+	local id n=0
 
-	for round in 1 2 3 4 5; do
-		[ $n -lt 5 ] || break
-		traffic 134217728 1500
-		id=$(rchar link | sed -n 's/: from.*//p')
-		while on_its_way; do
-			sleep 0.3
-			rchar link reset "$id" 2>/dev/null || true
-			n=$((n + 1))
-		done
-		arrived 134217728 1500
+	traffic $((1073741824 / part)) $((10000 / part))
+	id=$(rchar link | sed -n 's/: from.*//p')
+	while on_its_way; do
+		sleep 0.3
+		rchar link reset "$id" 2>/dev/null || true
+		n=$((n + 1))
 	done
+	arrived $((1073741824 / part)) $((10000 / part))
 	note "$n resets"
-	[ $n -ge 1 ]
+	[ $n -ge 5 ]
 	numbers
+}
+
+# A machine that stands still for longer than the keepalive allows, and goes on as if
+# nothing had been.
+peer_paused_past_the_keepalive() {
+	traffic $((268435456 / part)) 100
+	sleep 0.5
+	vm-host pause b 17
+	until_true 60 eval 'rchar -j link | grep -q "\"reason\":\"\(keepalive\|qp-error\)"'
+	note "noticed: $(rchar -j link | grep -o '"reason":"[^"]*"')"
+	arrived $((268435456 / part)) 100
+	numbers
+}
+
+# How long until bytes pass again.
+recovers() { # CHANNEL
+	local start=${EPOCHREALTIME/./}
+
+	on b "rchar -w 60 show $1" >/dev/null
+	on b "echo alive >/dev/rchar/$1"
+	[ "$(head -n1 "/dev/rchar/$1")" = alive ]
+	note "recovered in $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
+}
+
+# The power goes; the machine comes back with the same addresses and knows nothing.
+# Who is called waits for the recovery-timeout: the one that calls may still come back.
+calling_peer_restarted() {
+	local reader ret=0
+
+	rchar set pipe recovery-timeout 3s
+	rio read /dev/rchar/pipe 23 >/tmp/bytes 2>/tmp/err &
+	reader=$!
+	on b 'rio write /dev/rchar/pipe 23 100000000000' &
+	until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 1000000 ]'
+	vm-host restart b
+	vm-up b
+	wait $reader || ret=$?
+	[ $ret = 1 ] && grep -q 'Connection reset' /tmp/err
+	on b rchar add pipe stream connect 10.0.0.1
+	on b rchar add msg message connect 10.0.0.1
+	recovers pipe
+}
+
+# Who calls learns at once that the other side has forgotten.
+called_peer_restarted() {
+	local writer ret=0
+
+	on b rchar add there stream listen 10.0.0.2
+	rchar -w 60 add there stream connect 10.0.0.2
+	on b 'rio read /dev/rchar/there 24 >/dev/null' &
+	rio write /dev/rchar/there 24 100000000000 2>/tmp/err &
+	writer=$!
+	until_true 60 eval '[ "$(counter a "rchar -j stats there" tx_bytes)" -gt 1000000 ]'
+	vm-host restart b
+	vm-up b
+	on b rchar add there stream listen 10.0.0.2
+	wait $writer || ret=$?
+	[ $ret = 1 ] && grep -q 'Connection reset' /tmp/err
+	on b 'cat /dev/rchar/there >/tmp/there' &
+	echo alive >/dev/rchar/there
+	until_true 60 on b grep -q alive /tmp/there
+	rchar del there
+	on b rchar del there
+	on b rchar add pipe stream connect 10.0.0.1
+	on b rchar add msg message connect 10.0.0.1
+	recovers pipe
+}
+
+# The module of the host that is called goes and comes, while the other keeps sending.
+unload_again_and_again_under_traffic() {
+	local i traffic
+
+	on b 'while [ ! -e /tmp/stop ]; do cat /bin/busybox >/dev/rchar/pipe; done' >/dev/null 2>&1 &
+	traffic=$!
+	for i in 1 2 3 4 5 6 7 8; do
+		until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 0 ]'
+		rmmod rdma_char
+		insmod /root/autoload/rdma_char.ko
+		rchar add pipe stream listen 10.0.0.1
+	done
+	on b touch /tmp/stop
+	# Its writer may wait for a reader.
+	cat /dev/rchar/pipe >/dev/null &
+	wait $traffic
+	kill $! 2>/dev/null || true
+	rchar del pipe
+	rchar add pipe stream listen 10.0.0.1
+	rchar add msg message listen 10.0.0.1
+	recovers pipe
 }
 
 devices_removed_again_and_again() {
@@ -90,10 +177,10 @@ devices_removed_again_and_again() {
 		sent=$!
 		while kill -0 $served 2>/dev/null; do
 			sleep 0.5
-			rdma link del rxe0
-			rdma link add rxe0 type rxe netdev net0
+			rdma-del
+			rdma-add
 			sleep 0.5
-			on b 'rdma link del rxe0; rdma link add rxe0 type rxe netdev net0'
+			on b 'rdma-del; rdma-add'
 			n=$((n + 1))
 		done
 		wait $served
@@ -112,11 +199,11 @@ two_faults_at_once() {
 	while [ $n = 0 ] || on_its_way; do
 		id=$(rchar link | sed -n 's/: from.*//p' | head -n1)
 		rchar link reset "${id:-0}" 2>/dev/null &
-		on b 'rdma link del rxe0; rdma link add rxe0 type rxe netdev net0'
+		on b 'rdma-del; rdma-add'
 		wait $! || true
 		on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")' 2>/dev/null &
-		rdma link del rxe0
-		rdma link add rxe0 type rxe netdev net0
+		rdma-del
+		rdma-add
 		wait $! || true
 		n=$((n + 1))
 		sleep 0.5
@@ -126,7 +213,7 @@ two_faults_at_once() {
 	numbers
 }
 
-plan 7
+plan 11
 run channels_come_up
 run loss_loses_nothing
 run duplication_repeats_nothing
@@ -134,4 +221,8 @@ run reordering_and_delay_keep_the_order
 run links_reset_again_and_again
 run devices_removed_again_and_again
 run two_faults_at_once
+run peer_paused_past_the_keepalive
+run calling_peer_restarted
+run called_peer_restarted
+run unload_again_and_again_under_traffic
 finish

@@ -4,6 +4,7 @@
 . ./ksft.sh
 
 clean() { rchar del all; on b rchar del all; }
+after_failure() { clean; }
 
 connect_before_the_listener_exists() {
 	on b rchar add early stream connect 10.0.0.1
@@ -92,7 +93,8 @@ link_reset_in_the_middle_loses_nothing() {
 	wait $writer
 	wait $reader
 	[ "$(cat /tmp/got)" = 67108864 ]
-	[ "$(counter a 'rchar -j link' connects)" -ge 2 ]
+	# At the side that calls: the other one's link goes when nobody uses it.
+	[ "$(counter b 'rchar -j link' connects)" -ge 2 ]
 	clean
 }
 
@@ -121,14 +123,154 @@ device_removed_and_back_loses_nothing() {
 	on b rio write /dev/rchar/pipe 8 67108864 &
 	writer=$!
 	sleep 0.4
-	on b 'rdma link del rxe0; rdma link add rxe0 type rxe netdev net0'
+	on b 'rdma-del; rdma-add'
 	sleep 0.4
-	rdma link del rxe0
-	rdma link add rxe0 type rxe netdev net0
+	rdma-del
+	rdma-add
 	wait $writer
 	wait $reader
 	[ "$(cat /tmp/got)" = 67108864 ]
 	clean
+}
+
+# Readers, writers, openers and pollers, at both sides, while both devices go and come:
+# nobody notices, and then everybody gets what they waited for.
+blocked_callers_survive_device_removal() {
+	local start
+
+	rchar add pipe stream listen 10.0.0.1
+	rchar add full stream listen 10.0.0.1
+	rchar add shut stream listen 10.0.0.1
+	rchar add polled stream listen 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w 60 add full stream connect 10.0.0.1
+	on b rchar -w 60 add polled stream connect 10.0.0.1
+	# A reader at each side of one session, a writer without a reader, an opener that
+	# nobody calls, a poller.
+	on b 'rm -f /tmp/pipe; mkfifo /tmp/pipe; exec 3<>/dev/rchar/pipe; cat <&3 & cat /tmp/pipe >&3; wait' >/tmp/b-read &
+	bash -c 'exec 3<>/dev/rchar/pipe; touch /tmp/a-open; head -n1 <&3; echo from a >&3' >/tmp/a-read &
+	on b 'rio write /dev/rchar/full 31 4000000; echo written' >/tmp/b-wrote &
+	cat /dev/rchar/shut >/tmp/a-opened &
+	rio poll /dev/rchar/polled /tmp/a-polls >/tmp/a-polled &
+	until_true 60 test -e /tmp/a-open
+	until_true 60 test -e /tmp/a-polls
+	until_true 60 eval '[ "$(counter a "rchar -j stats full" rx_bytes)" -gt 1000000 ]'
+	start=${EPOCHREALTIME/./}
+	on b rdma-del
+	rdma-del
+	note "both removed in $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
+	[ $((${EPOCHREALTIME/./} - start)) -lt 20000000 ]
+	[ ! -s /tmp/a-read ] && [ ! -s /tmp/b-wrote ] && [ ! -s /tmp/a-opened ] && [ ! -s /tmp/a-polled ]
+	rdma-add
+	on b rdma-add
+	on b rchar -w 60 show pipe
+	[ "$(rio read /dev/rchar/full 31)" = 4000000 ]
+	on b 'echo from b >/tmp/pipe'
+	on b 'echo polled >/dev/rchar/polled'
+	on b rchar -w 60 add shut stream connect 10.0.0.1
+	on b 'echo opened >/dev/rchar/shut'
+	wait
+	[ "$(cat /tmp/a-read)" = "from b" ] && [ "$(cat /tmp/b-read)" = "from a" ]
+	[ "$(cat /tmp/b-wrote)" = written ] && [ "$(cat /tmp/a-opened)" = opened ]
+	[ "$(cat /tmp/a-polled)" = 7 ]
+	clean
+}
+
+# A fault in the middle of 64 MiB.
+transfer_over() { # COMMAND THAT BREAKS AND MENDS, on b
+	local reader writer
+
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	rio read /dev/rchar/pipe 9 >/tmp/got &
+	reader=$!
+	on b rio write /dev/rchar/pipe 9 67108864 &
+	writer=$!
+	until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 1000000 ]'
+	on b "$1"
+	wait $writer
+	wait $reader
+	note "connects $(counter b 'rchar -j link' connects), failures $(counter b 'rchar -j link' failures)"
+	[ "$(cat /tmp/got)" = 67108864 ]
+	clean
+}
+
+interface_down_and_up_loses_nothing() {
+	[ "$VM_RDMA" != rxe ] || skip "soft-RoCE's queue pair for MADs does not survive it in 6.1"
+	transfer_over 'ip link set net0 down; sleep 1; ip link set net0 up; ip -6 addr add fd00::2/64 dev net0 nodad'
+}
+
+device_module_unloaded_and_back_loses_nothing() {
+	local driver=$VM_RDMA
+
+	[ "$driver" != rxe ] || driver=rdma_rxe
+	on b grep -q "^$driver " /proc/modules || skip "the driver is built into this kernel"
+	transfer_over "rmmod $driver && modprobe $driver && rdma-add"
+}
+
+# The interface of the device itself goes. One machine, so that it may.
+interface_deleted_and_back_loses_nothing() {
+	local reader writer
+
+	dummy() {
+		ip link add dummy7 type dummy
+		ip link set dummy7 mtu 9000 up
+		ip addr add 10.7.0.1/24 dev dummy7
+		rdma link add dev7 type "$VM_RDMA" netdev dummy7
+	}
+	dummy
+	rchar add here stream listen 10.7.0.1
+	rchar -w 60 add there stream connect 10.7.0.1/here
+	rio read /dev/rchar/here 9 >/tmp/got &
+	reader=$!
+	rio write /dev/rchar/there 9 33554432 &
+	writer=$!
+	until_true 60 eval '[ "$(counter a "rchar -j stats here" rx_bytes)" -gt 1000000 ]'
+	ip link del dummy7
+	until_true 60 is_state here waiting
+	dummy
+	wait $writer
+	wait $reader
+	[ "$(cat /tmp/got)" = 33554432 ]
+	clean
+	ip link del dummy7
+}
+
+address_removed_and_back_loses_nothing() {
+	[ "$VM_RDMA" != rxe ] || skip "soft-RoCE's queue pair for MADs does not survive it in 6.1"
+	transfer_over 'ip addr del 10.0.0.2/24 dev net0; sleep 3; ip addr add 10.0.0.2/24 dev net0'
+}
+
+tool_killed_half_way() {
+	local i
+
+	for i in $(seq 30); do
+		rchar -w 60 add half stream connect 10.0.0.1:9 &
+		sleep 0.0$((i % 10))
+		kill -9 $!
+		wait $! || true
+		rchar del half 2>/dev/null || true
+	done
+	[ -z "$(rchar)" ]
+	rchar add half stream listen 10.0.0.1
+	rchar del half
+}
+
+# The channel keeps its namespace, and the first namespace can still delete it.
+namespace_deleted_with_a_channel_in_it() {
+	ip netns add gone
+	# Goes when the namespace of its other end does.
+	ip link add outside type veth peer name inside netns gone
+	rchar -n gone add lost stream listen 10.0.0.1
+	rchar -n gone add lost2 stream connect 10.0.0.1
+	expect_status 2 rchar add lost stream listen 10.0.0.1 2>&1 | grep -q 'in another network namespace'
+	ip netns del gone
+	[ -z "$(rchar)" ]
+	sleep 1
+	ip link show outside
+	rchar del lost
+	rchar del lost2
+	until_true 60 eval '! ip link show outside'
 }
 
 peer_module_gone_and_back() {
@@ -338,7 +480,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 22
+plan 29
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 insmod /root/autoload/rdma_char.ko
@@ -352,6 +494,13 @@ run many_channels_share_one_link
 run link_reset_in_the_middle_loses_nothing
 run close_survives_a_link_reset
 run device_removed_and_back_loses_nothing
+run blocked_callers_survive_device_removal
+run interface_down_and_up_loses_nothing
+run device_module_unloaded_and_back_loses_nothing
+run address_removed_and_back_loses_nothing
+run interface_deleted_and_back_loses_nothing
+run tool_killed_half_way
+run namespace_deleted_with_a_channel_in_it
 run peer_module_gone_and_back
 run peer_restart_resets_open_sessions
 run linger_bounds_what_close_leaves
