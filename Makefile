@@ -46,6 +46,10 @@ demo: deps ## two virtual machines, a real file through two devices, and the pro
 check: deps ## all tests
 	@./selftests/check
 
+.PHONY: check-quick
+check-quick: deps ## all tests but those under the debug kernel
+	@./selftests/check --quick
+
 .PHONY: check-static
 check-static: ## only the checks that boot nothing
 	@./selftests/check --static
