@@ -104,7 +104,7 @@ queue_pairs_fail_at_random() { everything inject fail_qp 1; }
 posting_sends_fails_at_random() { everything inject fail_post_send 1; }
 posting_receives_fails_at_random() { everything inject fail_post_recv 1 5; }
 mappings_fail_at_random() { everything inject fail_map 1 5; }
-verbs_fail_at_random() { everything eval 'inject fail_verbs 20; inject fail_qp 1'; }
+verbs_fail_at_random() { everything eval 'inject fail_verbs 5; inject fail_qp 1'; }
 
 # Either it is there and works, or the tool says why not and it is not there.
 channels_come_and_go_without_memory() {

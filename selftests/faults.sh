@@ -80,12 +80,12 @@ links_reset_again_and_again() {
 # A machine that stands still for longer than the keepalive allows, and goes on as if
 # nothing had been.
 peer_paused_past_the_keepalive() {
-	traffic $((268435456 / part)) 100
+	traffic $((1073741824 / part)) 100
 	sleep 0.5
-	vm-host pause b 17
+	vm-host pause b 24
 	until_true 60 eval 'rchar -j link | grep -q "\"reason\":\"\(keepalive\|qp-error\)"'
 	note "noticed: $(rchar -j link | grep -o '"reason":"[^"]*"')"
-	arrived $((268435456 / part)) 100
+	arrived $((1073741824 / part)) 100
 	numbers
 }
 
@@ -195,7 +195,7 @@ devices_removed_again_and_again() {
 two_faults_at_once() {
 	local n=0 id
 
-	traffic 67108864 700
+	traffic $((67108864 / part)) $((700 / part))
 	while [ $n = 0 ] || on_its_way; do
 		id=$(rchar link | sed -n 's/: from.*//p' | head -n1)
 		rchar link reset "${id:-0}" 2>/dev/null &
@@ -209,7 +209,7 @@ two_faults_at_once() {
 		sleep 0.5
 	done
 	note "$n times"
-	arrived 67108864 700
+	arrived $((67108864 / part)) $((700 / part))
 	numbers
 }
 
