@@ -3,15 +3,19 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/netlink.h>
+#include <linux/poll.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include "addr.h"
 #include "compat/compat.h"
+#include "export.h"
 #include "ledger.h"
 #include "link.h"
 #include "listener.h"
+#include "memory.h"
 #include "message.h"
 #include "netlink.h"
+#include "region.h"
 #include "session.h"
 #include "stream.h"
 
@@ -40,6 +44,8 @@ static void release(struct device *dev)
 	struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
 	put_net(channel->net);
+	if (channel->region)
+		rchar_region_put(channel->region);
 	rchar_ledger_del(RCHAR_OBJ_CHANNEL);
 	kfree_rcu(channel, rcu);
 }
@@ -163,6 +169,19 @@ void rchar_channel_config_unlock(void)
 
 /* ---- add ---- */
 
+static const struct file_operations *fops_of(const struct rchar_config *config)
+{
+	switch (config->type) {
+	case RCHAR_TYPE_MESSAGE:
+		return &rchar_message_fops;
+	case RCHAR_TYPE_MEMORY:
+		return config->role == RCHAR_ROLE_LISTEN ? &rchar_region_fops :
+							   &rchar_memory_fops;
+	default:
+		return &rchar_stream_fops;
+	}
+}
+
 static struct rchar_channel *create(struct net *net, const struct rchar_config *config)
 {
 	struct rchar_channel *channel = kzalloc(sizeof(*channel), GFP_KERNEL);
@@ -180,8 +199,7 @@ static struct rchar_channel *create(struct net *net, const struct rchar_config *
 	device_initialize(&channel->dev);
 	channel->dev.class = &channel_class;
 	channel->dev.type = &channel_device_type;
-	cdev_init(&channel->cdev, config->type == RCHAR_TYPE_MESSAGE ?
-		  &rchar_message_fops : &rchar_stream_fops);
+	cdev_init(&channel->cdev, fops_of(config));
 	channel->cdev.owner = THIS_MODULE;
 	return channel;
 }
@@ -253,6 +271,20 @@ err_erase:
 	return ret;
 }
 
+static int make_region(struct rchar_channel *channel, struct netlink_ext_ack *extack)
+{
+	struct rchar_region *region = rchar_region_create(channel->config.size,
+							  channel->config.access);
+
+	if (IS_ERR(region)) {
+		if (PTR_ERR(region) == -ENOMEM)
+			NL_SET_ERR_MSG(extack, "there is not so much memory");
+		return PTR_ERR(region);
+	}
+	channel->region = region;
+	return 0;
+}
+
 /**
  * rchar_channel_add() - make a channel and its node
  * @net: network namespace
@@ -266,13 +298,17 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 		      struct netlink_ext_ack *extack)
 {
 	struct rchar_channel *channel = create(net, config);
-	int ret;
+	int ret = 0;
 
 	if (!channel)
 		return -ENOMEM;
-	mutex_lock(&channels_mutex);
-	ret = add(channel, extack);
-	mutex_unlock(&channels_mutex);
+	if (config->size)
+		ret = make_region(channel, extack);
+	if (!ret) {
+		mutex_lock(&channels_mutex);
+		ret = add(channel, extack);
+		mutex_unlock(&channels_mutex);
+	}
 	if (ret)
 		rchar_channel_put(channel);
 	return ret;
@@ -300,6 +336,35 @@ static void fail_sessions(struct rchar_channel *channel)
 		rchar_session_put(s);	/* the backlog's */
 	}
 	spin_unlock_bh(&channel->lock);
+	if (channel->region)
+		wake_up_interruptible_poll(&channel->region->wait, EPOLLERR | EPOLLHUP);
+}
+
+static struct rchar_session *next_with_keys(struct rchar_channel *channel)
+{
+	struct rchar_session *s, *found = NULL;
+
+	spin_lock_bh(&channel->lock);
+	list_for_each_entry(s, &channel->sessions, channel_entry) {
+		if (s->export && READ_ONCE(s->export->lane) &&
+		    kref_get_unless_zero(&s->ref)) {
+			found = s;
+			break;
+		}
+	}
+	spin_unlock_bh(&channel->lock);
+	return found;
+}
+
+/* When this returns no peer reads or writes a byte. */
+static void revoke_keys(struct rchar_channel *channel)
+{
+	struct rchar_session *s;
+
+	while ((s = next_with_keys(channel))) {
+		rchar_export_revoke(s->export);
+		rchar_session_put(s);
+	}
 }
 
 /* The table's reference goes. */
@@ -308,6 +373,7 @@ static void del(struct rchar_channel *channel)
 	lockdep_assert_held(&channels_mutex);
 	xa_erase(&channels, channel->id);
 	fail_sessions(channel);
+	revoke_keys(channel);
 	cdev_device_del(&channel->cdev, &channel->dev);
 	rchar_netlink_channel_event(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
 	detach(channel);

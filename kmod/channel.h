@@ -17,6 +17,7 @@ struct net;
 struct netlink_ext_ack;
 struct rchar_link;
 struct rchar_listener;
+struct rchar_region;
 
 /* Defaults and limits of what can be set; the limits are in the netlink policy. */
 #define RCHAR_WINDOW_DEFAULT		(1u << 20)
@@ -48,6 +49,8 @@ struct rchar_listener;
  * @backlog: sessions that may wait for open()
  * @open_timeout_ms: how long open() waits for the peer's answer
  * @recovery_timeout_ms: how long a session waits for a lost link
+ * @size: memory, listen: bytes to export
+ * @access: memory, listen: enum rchar_access
  * @linger_ms: how long queued bytes may go on after the last close()
  */
 struct rchar_config {
@@ -66,6 +69,8 @@ struct rchar_config {
 	u32 open_timeout_ms;
 	u32 recovery_timeout_ms;
 	u32 linger_ms;
+	u64 size;
+	u32 access;
 };
 
 /**
@@ -89,6 +94,8 @@ struct rchar_config {
  * @reason: why the last open() failed
  * @reason_at: jiffies of that
  * @stats: counters
+ * @region: memory, listen: what is exported; holds a reference
+ * @pinned: memory: bytes of programs' memory in use
  */
 struct rchar_channel {
 	struct device dev;
@@ -109,6 +116,8 @@ struct rchar_channel {
 	enum rchar_reason reason;
 	unsigned long reason_at;
 	struct rchar_stats stats;
+	struct rchar_region *region;
+	atomic64_t pinned;
 };
 
 int rchar_channel_add(struct net *net, const struct rchar_config *config,

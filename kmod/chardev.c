@@ -6,6 +6,7 @@
 #include <asm/ioctls.h>
 #include "addr.h"
 #include "channel.h"
+#include "memory.h"
 #include "seq.h"
 #include "session.h"
 
@@ -133,7 +134,10 @@ int rchar_chardev_open(struct inode *inode, struct file *file)
 		flags |= RCHAR_OPEN_NOSEND;
 	if (!(file->f_mode & FMODE_READ))
 		flags |= RCHAR_OPEN_NORECV;
-	stream_open(inode, file);
+	if (channel->config.type == RCHAR_TYPE_MEMORY)
+		flags = 0;	/* a session of that type has no halves */
+	else
+		stream_open(inode, file);
 	file->f_mode |= FMODE_NOWAIT;
 	s = rchar_session_open(channel, flags);
 	if (IS_ERR(s))
@@ -254,7 +258,7 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 {
 	const struct rchar_config *c = &s->channel->config;
 
-	BUILD_BUG_ON(sizeof(struct rchar_info) != 152);
+	BUILD_BUG_ON(sizeof(struct rchar_info) != 168);
 	BUILD_BUG_ON(sizeof(info->peer) < sizeof(struct sockaddr_in6));
 	info->type = c->type;
 	info->role = c->role;
@@ -278,6 +282,10 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 		memcpy(info->peer, &s->link->peer, rchar_addr_len(&s->link->peer));
 		memcpy(info->local, &s->link->local, rchar_addr_len(&s->link->local));
 	}
+	if (s->import) {
+		info->size = s->import->keys.size;
+		info->access = s->import->access;
+	}
 	spin_unlock_bh(&s->lock);
 }
 
@@ -296,6 +304,22 @@ static long get_info(struct rchar_session *s, unsigned int size, void __user *ar
 }
 
 /**
+ * rchar_chardev_info_ioctl() - file_operations.unlocked_ioctl of RCHAR_IOC_INFO alone
+ * @file: the file
+ * @cmd: RCHAR_IOC_INFO, of any size
+ * @arg: its argument
+ *
+ * Return: 0, -EFAULT, or -ENOTTY when it is another one.
+ */
+long rchar_chardev_info_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	if (_IOC_TYPE(cmd) == RCHAR_IOC_MAGIC && _IOC_DIR(cmd) == _IOC_READ &&
+	    _IOC_NR(cmd) == _IOC_NR(RCHAR_IOC_INFO))
+		return get_info(file->private_data, _IOC_SIZE(cmd), (void __user *)arg);
+	return -ENOTTY;
+}
+
+/**
  * rchar_chardev_ioctl() - file_operations.unlocked_ioctl
  * @file: the file
  * @cmd: FIONREAD, TIOCOUTQ or RCHAR_IOC_*
@@ -307,9 +331,6 @@ long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct rchar_session *s = file->private_data;
 
-	if (_IOC_TYPE(cmd) == RCHAR_IOC_MAGIC && _IOC_DIR(cmd) == _IOC_READ &&
-	    _IOC_NR(cmd) == _IOC_NR(RCHAR_IOC_INFO))
-		return get_info(s, _IOC_SIZE(cmd), (void __user *)arg);
 	switch (cmd) {
 	case FIONREAD:
 		return put_user(readable_bytes(s), (int __user *)arg);
@@ -323,7 +344,7 @@ long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		rchar_session_shutdown(s, arg);
 		return 0;
 	default:
-		return -ENOTTY;
+		return rchar_chardev_info_ioctl(file, cmd, arg);
 	}
 }
 

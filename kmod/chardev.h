@@ -30,6 +30,7 @@ int rchar_chardev_release(struct inode *inode, struct file *file);
 __poll_t rchar_chardev_poll(struct file *file, poll_table *wait);
 int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int rchar_chardev_fasync(int fd, struct file *file, int on);
+long rchar_chardev_info_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 void rchar_chardev_fdinfo(struct seq_file *seq, struct file *file);
 

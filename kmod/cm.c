@@ -16,8 +16,6 @@
 #include "trace.h"
 
 #define RESOLVE_TIMEOUT_MS	2000
-/* RDMA READs in flight each way that we ask for; nothing here reads yet. */
-#define RD_ATOMIC		16
 /* Test builds do not retry: receiver-not-ready means a credit was miscounted. */
 #ifdef RCHAR_DEBUG
 #define RNR_RETRY		0
@@ -66,8 +64,8 @@ static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 	memset(param, 0, sizeof(*param));
 	param->private_data = data;
 	param->private_data_len = sizeof(*data);
-	param->responder_resources = min(attrs->max_qp_rd_atom, RD_ATOMIC);
-	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RD_ATOMIC);
+	param->responder_resources = min(attrs->max_qp_rd_atom, RCHAR_LANE_RD_ATOMIC);
+	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC);
 	param->retry_count = RETRY;
 	param->rnr_retry_count = RNR_RETRY;
 }
@@ -87,6 +85,8 @@ static enum rchar_reason resolve_reason(int error)
 	case -ETIMEDOUT:
 	case -EHOSTUNREACH:
 		return RCHAR_REASON_ADDRESS;
+	case -ECONNREFUSED:	/* soft-iWARP connects TCP in rdma_connect() */
+		return RCHAR_REASON_NOT_LISTENING;
 	default:
 		return RCHAR_REASON_ROUTE;
 	}
@@ -172,6 +172,10 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 				RCHAR_REASON_VERSION : RCHAR_REASON_PROTOCOL);
 		return;
 	}
+	/* As many READs as the peer answers at once. */
+	lane->rdma.reads_max = clamp_t(unsigned int, param->responder_resources, 1,
+				       min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom,
+					     RCHAR_LANE_RD_ATOMIC));
 	if (!rchar_lane_move(lane, RCHAR_LANE_GREETING))
 		return;
 	if (!rchar_link_adopt(lane->link, lane)) {

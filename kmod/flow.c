@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "flow.h"
-#include <linux/highmem.h>
 #include <linux/wait.h>
 #include "lane.h"
 #include "link.h"
+#include "rdma.h"
 #include "seq.h"
 #include "stats.h"
 #include "trace.h"
@@ -20,6 +20,7 @@ void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link)
 {
 	spin_lock_init(&flow->lock);
 	INIT_LIST_HEAD(&flow->queue);
+	INIT_LIST_HEAD(&flow->ios);
 	flow->link = link;
 }
 
@@ -138,6 +139,24 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 }
 
 /**
+ * rchar_flow_get_lane() - the connection at this moment
+ * @flow: the flow
+ *
+ * Return: the lane, with a reference, or NULL.
+ */
+struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow)
+{
+	struct rchar_lane *lane;
+
+	spin_lock_bh(&flow->lock);
+	lane = flow->lane;
+	if (lane)
+		kref_get(&lane->ref);
+	spin_unlock_bh(&flow->lock);
+	return lane;
+}
+
+/**
  * rchar_flow_busy() - would a frame queued now have to wait?
  * @flow: the flow
  *
@@ -146,22 +165,6 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 bool rchar_flow_busy(struct rchar_flow *flow)
 {
 	return READ_ONCE(flow->next) || !READ_ONCE(flow->lane);
-}
-
-/* Where bytes can be added to what already waits. */
-static void append(struct rchar_txbuf *txb, const void *data, u32 len)
-{
-	u32 at = txb->hdr.len, n;
-
-	txb->hdr.len += len;
-	if (!txb->nr_pages) {
-		memcpy(txb->data + at, data, len);
-		return;
-	}
-	for (; len; len -= n, data += n, at += n) {
-		n = min_t(u32, len, PAGE_SIZE - offset_in_page(at));
-		memcpy_to_page(txb->pages[at / PAGE_SIZE], offset_in_page(at), data, n);
-	}
 }
 
 /**
@@ -190,7 +193,7 @@ bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
 		     !txb->sent && rchar_txbuf_room(txb) >= len &&
 		     txb->hdr.len + len <= flow->link->tx_max;
 		if (ok) {
-			append(txb, data, len);
+			rchar_txbuf_append(txb, data, len);
 			txb->end = end;
 		}
 	}
@@ -533,6 +536,7 @@ void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
 		pump(flow);
 	}
 	spin_unlock_bh(&flow->lock);
+	rchar_rdma_pump(flow);
 }
 
 /**

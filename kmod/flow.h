@@ -31,6 +31,7 @@ struct rchar_txbuf;
  * @rx_next: sequence number expected from the peer
  * @rx_acked: the last ack told to the peer
  * @ack_now: the peer asked for an ack, or the delay for one is over
+ * @ios: one-sided operations that have something to post
  */
 struct rchar_flow {
 	struct rchar_link *link;
@@ -45,10 +46,12 @@ struct rchar_flow {
 	u32 rx_next;
 	u32 rx_acked;
 	bool ack_now;
+	struct list_head ios;
 };
 
 void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link);
 void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames);
+struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow);
 bool rchar_flow_busy(struct rchar_flow *flow);
 void rchar_flow_want_ack(struct rchar_flow *flow);
 bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,

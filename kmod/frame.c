@@ -28,7 +28,8 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 			    sizeof(struct rchar_wire_open),
 			    RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_OPENED] = { "OPENED", sizeof(struct rchar_wire_opened),
-			      sizeof(struct rchar_wire_opened),
+			      sizeof(struct rchar_wire_opened) +
+			      sizeof(struct rchar_wire_region),
 			      RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_REFUSED] = { "REFUSED", sizeof(struct rchar_wire_status),
 			       sizeof(struct rchar_wire_status),
@@ -41,6 +42,11 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 			     sizeof(struct rchar_wire_status),
 			     RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_WINDOW] = { "WINDOW", 0, 0, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_MAP] = { "MAP", sizeof(struct rchar_wire_map), ANY, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_CALL] = { "CALL", sizeof(struct rchar_wire_call),
+			    sizeof(struct rchar_wire_call), RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_RESULT] = { "RESULT", sizeof(struct rchar_wire_result),
+			      sizeof(struct rchar_wire_result), RCHAR_FRAME_ACK, true },
 };
 
 /**
@@ -189,6 +195,7 @@ static bool max_message_valid(u32 type, u32 max_message)
 {
 	switch (type) {
 	case RCHAR_TYPE_STREAM:
+	case RCHAR_TYPE_MEMORY:
 		return !max_message;
 	case RCHAR_TYPE_MESSAGE:
 		return max_message && max_message <= RCHAR_WIRE_MESSAGE_MAX;
@@ -239,6 +246,48 @@ enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened
 			return RCHAR_FRAME_BAD_PAYLOAD;
 	return max_message_valid(type, le32_to_cpu(opened->max_message)) ?
 	       RCHAR_FRAME_OK : RCHAR_FRAME_BAD_PAYLOAD;
+}
+
+/**
+ * rchar_region_check() - is what OPENED says of a region well formed?
+ * @region: the part behind struct rchar_wire_opened
+ *
+ * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
+ */
+enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(region->reserved); i++)
+		if (region->reserved[i])
+			return RCHAR_FRAME_BAD_PAYLOAD;
+	if (!region->size || le64_to_cpu(region->size) > RCHAR_REGION_SIZE_MAX ||
+	    (region->access != RCHAR_ACCESS_RO && region->access != RCHAR_ACCESS_RW) ||
+	    region->atomics != RCHAR_ATOMICS_SW)
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_map_check() - is a MAP well formed?
+ * @map: its beginning
+ * @len: payload bytes
+ * @size: bytes of the region
+ *
+ * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
+ */
+enum rchar_frame_error rchar_map_check(const struct rchar_wire_map *map, u32 len, u64 size)
+{
+	u64 first = le32_to_cpu(map->first), count = le32_to_cpu(map->count);
+
+	if (map->reserved[0] || map->reserved[1] || map->reserved[2] ||
+	    map->shift < RCHAR_WIRE_CHUNK_SHIFT_MIN ||
+	    map->shift > RCHAR_WIRE_CHUNK_SHIFT_MAX ||
+	    !count || count > RCHAR_WIRE_MAP_KEYS ||
+	    len != sizeof(*map) + count * sizeof(map->keys[0]))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	return first + count <= ((size - 1) >> map->shift) + 1 ? RCHAR_FRAME_OK :
+								 RCHAR_FRAME_BAD_PAYLOAD;
 }
 
 /**

@@ -8,6 +8,7 @@
 #include "lane.h"
 #include <linux/slab.h>
 #include "cm.h"
+#include "export.h"
 #include "flow.h"
 #include "ibdev.h"
 #include "inject.h"
@@ -30,6 +31,7 @@ static void release(struct kref *ref)
 			rchar_txbuf_put(lane->tx.controls[i]);
 	kfree(lane->rxbufs);
 	kfree(lane->hdrs);
+	kfree(lane->rdma.slots);
 	rchar_link_put(lane->link);
 	rchar_ledger_del(RCHAR_OBJ_LANE);
 	kfree(lane);
@@ -455,12 +457,16 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_LIST_HEAD(&lane->tx.posted);
 	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
+	init_completion(&lane->reg_done);
+	mutex_init(&lane->exports_lock);
+	INIT_LIST_HEAD(&lane->exports);
 	INIT_WORK(&lane->teardown, teardown_work);
 	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
 	INIT_WORK(&lane->refill_work, refill_work);
 	INIT_WORK(&lane->break_work, break_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
-	if (alloc_controls(lane) || alloc_rxbufs(lane)) {
+	if (alloc_controls(lane) || alloc_rxbufs(lane) ||
+	    (initiator && rchar_lane_rdma_alloc(lane))) {
 		rchar_lane_put(lane);
 		return NULL;
 	}
@@ -490,6 +496,8 @@ void rchar_lane_connect(struct rchar_lane *lane)
 	queue_work(lane_wq, &lane->connect_work);
 }
 
+#define SQ_SIZE	(RCHAR_LANE_SQ + RCHAR_LANE_RDMA + RCHAR_LANE_REG)
+
 static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 {
 	struct ib_qp_init_attr attr = {
@@ -497,9 +505,9 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
 			/* one more of each for the drain */
-			.max_send_wr = RCHAR_LANE_SQ + 1,
+			.max_send_wr = SQ_SIZE + 1,
 			.max_recv_wr = RCHAR_LANE_DEPTH + 1,
-			.max_send_sge = 1 + RCHAR_FRAME_PAGES,
+			.max_send_sge = max_t(u32, 1 + RCHAR_FRAME_PAGES, lane->rdma_sge),
 			.max_recv_sge = 1 + RCHAR_FRAME_PAGES,
 		},
 	};
@@ -516,7 +524,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	if (ret)
 		return ret;
 	/* Every request of both queues may complete: an overflow would be silent. */
-	lane->cq = ib_alloc_cq(dev, lane, RCHAR_LANE_SQ + RCHAR_LANE_DEPTH + 2, vector,
+	lane->cq = ib_alloc_cq(dev, lane, SQ_SIZE + RCHAR_LANE_DEPTH + 2, vector,
 			       IB_POLL_WORKQUEUE);
 	if (IS_ERR(lane->cq)) {
 		ret = PTR_ERR(lane->cq);
@@ -577,6 +585,8 @@ int rchar_lane_setup(struct rchar_lane *lane)
 	lane->signal_all = rdma_protocol_iwarp(dev, lane->cm_id->port_num);
 	strscpy(lane->device, dev_name(&dev->dev), sizeof(lane->device));
 	lane->port = lane->cm_id->port_num;
+	lane->rdma_sge = min_t(int, dev->attrs.max_send_sge, RCHAR_RDMA_SGE);
+	lane->rdma_sge_rd = clamp_t(int, dev->attrs.max_sge_rd, 1, lane->rdma_sge);
 	lane->ibdev = rchar_ibdev_attach(dev, lane);
 	if (!lane->ibdev)
 		return -ENODEV;
@@ -597,6 +607,56 @@ void rchar_lane_up(struct rchar_lane *lane)
 		return;
 	rchar_link_lane_up(lane->link, lane);
 	rchar_flow_ready(lane->flow, lane);
+}
+
+/* ---- memory registration ---- */
+
+static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rchar_lane *lane = cq->cq_context;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		trace_rchar_wc_error(lane, "reg", wc->status);
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+	}
+	lane->reg_status = wc->status;
+	complete(&lane->reg_done);
+}
+
+/**
+ * rchar_lane_register() - register memory, and wait until it is
+ * @lane: the lane; the caller holds its exports_lock
+ * @wrs: the registrations, filled in but for what chains them
+ * @n: how many, at most RCHAR_LANE_REG
+ *
+ * Context: process.
+ * Return: 0; -ENOTCONN when the lane is going; -EIO.
+ */
+int rchar_lane_register(struct rchar_lane *lane, struct ib_reg_wr *wrs, int n)
+{
+	struct rchar_flow *flow = lane->flow;
+	const struct ib_send_wr *bad;
+	int i, ret = -ENOTCONN;
+
+	lockdep_assert_held(&lane->exports_lock);
+	lane->reg_cqe.done = reg_done;
+	reinit_completion(&lane->reg_done);
+	for (i = 0; i < n; i++) {
+		wrs[i].wr.wr_cqe = &lane->reg_cqe;
+		wrs[i].wr.next = i + 1 < n ? &wrs[i + 1].wr : NULL;
+		wrs[i].wr.send_flags = i + 1 < n ? 0 : IB_SEND_SIGNALED;
+	}
+	spin_lock_bh(&flow->lock);
+	if (flow->lane == lane && lane->tx.open)
+		ret = ib_post_send(lane->cm_id->qp, &wrs[0].wr, &bad);
+	spin_unlock_bh(&flow->lock);
+	if (ret) {
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+		return ret;
+	}
+	/* The drain of a lane that goes brings it back, too. */
+	wait_for_completion(&lane->reg_done);
+	return lane->reg_status == IB_WC_SUCCESS ? 0 : -EIO;
 }
 
 /* ---- teardown ---- */
@@ -650,6 +710,7 @@ static void teardown_work(struct work_struct *work)
 	rchar_flow_detach(lane->flow, lane);
 	if (lane->ibdev)
 		drain(lane);
+	rchar_export_lane_gone(lane);
 	if (id->qp)
 		rdma_destroy_qp(id);
 	if (lane->cq)

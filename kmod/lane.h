@@ -6,11 +6,13 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 #include "conn.h"
 #include "credit.h"
+#include "rdma.h"
 #include "rxbuf.h"
 #include "state.h"
 #include "txbuf.h"
@@ -23,6 +25,10 @@ struct rchar_link;
 #define RCHAR_LANE_DEPTH	64
 /* Work requests in the send queue, the drain's own not counted. */
 #define RCHAR_LANE_SQ		128
+/* Memory registrations that may be in the send queue at once. */
+#define RCHAR_LANE_REG		8
+/* RDMA READs in flight each way that we ask for. */
+#define RCHAR_LANE_RD_ATOMIC	16
 /* Frames of a lane's own that may be in the send queue at once. */
 #define RCHAR_LANE_CONTROLS	8
 /* From the first resolve, or the accept, to UP. */
@@ -73,6 +79,15 @@ struct rchar_lane_tx {
  * @self: what we told the peer
  * @peer: what the peer told us
  * @tx: the sending side
+ * @rdma: one-sided work requests; initiator only
+ * @rdma_sge: pieces of local memory in a WRITE
+ * @rdma_sge_rd: in a READ
+ * @exports_lock: protects @exports and @exports_closed; one registers at a time
+ * @exports: regions registered here
+ * @exports_closed: no new ones
+ * @reg_cqe: completion of the last registration of a chain
+ * @reg_done: it came
+ * @reg_status: what it said
  * @rx_lock: protects @rx_open, @refill and posting of receives
  * @rx_open: receives may be posted
  * @refill: buffers that wait for memory
@@ -110,6 +125,15 @@ struct rchar_lane {
 	struct rchar_conn self;
 	struct rchar_conn peer;
 	struct rchar_lane_tx tx;
+	struct rchar_lane_rdma rdma;
+	int rdma_sge;
+	int rdma_sge_rd;
+	struct mutex exports_lock;
+	struct list_head exports;
+	bool exports_closed;
+	struct ib_cqe reg_cqe;
+	struct completion reg_done;
+	enum ib_wc_status reg_status;
 	spinlock_t rx_lock;
 	bool rx_open;
 	struct list_head refill;
@@ -146,6 +170,8 @@ void rchar_lane_tx_post(struct rchar_lane *lane);
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped);
 void rchar_lane_tx_put(struct list_head *reaped);
+
+int rchar_lane_register(struct rchar_lane *lane, struct ib_reg_wr *wrs, int n);
 
 int rchar_lane_init(void);
 void rchar_lane_exit(void);

@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <net/genetlink.h>
 #include "channel.h"
+#include "export.h"
 #include "ibdev.h"
 #include "inject.h"
 #include "lane.h"
@@ -10,6 +11,7 @@
 #include "link.h"
 #include "listener.h"
 #include "netlink.h"
+#include "transfer.h"
 #include "session.h"
 #include "wire.h"
 
@@ -21,6 +23,11 @@ static void check_wire(void)
 	BUILD_BUG_ON(sizeof(struct rchar_wire_hello) != 48);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_open) != 40);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_status) != 8);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_opened) != 8);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_region) != 16);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_map) != 16);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_call) != 32);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_result) != 16);
 	BUILD_BUG_ON(RCHAR_OP_MAX > 32);	/* sets of ops are u32 */
 	BUILD_BUG_ON(RCHAR_NAME_MAX + 1 != RCHAR_WIRE_NAME_LEN);
 }
@@ -37,9 +44,15 @@ static int __init rchar_init(void)
 	ret = rchar_session_init();
 	if (ret)
 		goto err_channel;
-	ret = rchar_link_init(&rchar_session_link_ops);
+	ret = rchar_export_init();
 	if (ret)
 		goto err_session;
+	ret = rchar_transfer_init();
+	if (ret)
+		goto err_export;
+	ret = rchar_link_init(&rchar_session_link_ops);
+	if (ret)
+		goto err_transfer;
 	ret = rchar_lane_init();
 	if (ret)
 		goto err_link;
@@ -62,6 +75,10 @@ err_lane:
 	rchar_lane_exit();
 err_link:
 	rchar_link_exit();
+err_transfer:
+	rchar_transfer_exit();
+err_export:
+	rchar_export_exit();
 err_session:
 	rchar_session_exit();
 err_channel:
@@ -81,6 +98,8 @@ static void __exit rchar_exit(void)
 	rchar_listener_exit();
 	rchar_lane_exit();
 	rchar_session_exit();
+	rchar_transfer_exit();
+	rchar_export_exit();
 	rchar_link_exit();
 	rchar_channel_exit();
 	rchar_inject_exit();

@@ -47,6 +47,9 @@ static const struct nla_policy new_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_MODE] = { .type = NLA_U32 },
 	[RCHAR_A_CHANNEL_UID] = { .type = NLA_U32 },
 	[RCHAR_A_CHANNEL_GID] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_SIZE] = { .type = NLA_U64 },
+	[RCHAR_A_CHANNEL_ACCESS] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_ATOMICS] = { .type = NLA_U32 },
 	SETTINGS_POLICY,
 };
 
@@ -231,9 +234,7 @@ static int get_type(struct genl_info *info, struct rchar_config *config)
 		config->max_message = RCHAR_MESSAGE_DEFAULT;
 		return 0;
 	case RCHAR_TYPE_MEMORY:
-		return refuse(info, RCHAR_A_CHANNEL_TYPE,
-			      "this version of the module has no memory channels",
-			      -EOPNOTSUPP);
+		return 0;
 	default:
 		return refuse(info, RCHAR_A_CHANNEL_TYPE, "no such type", -EINVAL);
 	}
@@ -290,6 +291,40 @@ static int get_connect(struct genl_info *info, struct rchar_config *config)
 	return 0;
 }
 
+/* What a memory channel that listens exports, and no other channel does. */
+static int get_region(struct genl_info *info, struct rchar_config *config)
+{
+	static const int only[] = { RCHAR_A_CHANNEL_SIZE, RCHAR_A_CHANNEL_ACCESS,
+				    RCHAR_A_CHANNEL_ATOMICS };
+	struct nlattr **attrs = info->attrs;
+	int i;
+
+	if (config->type != RCHAR_TYPE_MEMORY || config->role != RCHAR_ROLE_LISTEN) {
+		for (i = 0; i < ARRAY_SIZE(only); i++)
+			if (attrs[only[i]])
+				return refuse(info, only[i],
+					      "only a memory channel that listens has a size, an access and atomics",
+					      -EINVAL);
+		return 0;
+	}
+	if (!attrs[RCHAR_A_CHANNEL_SIZE])
+		return missing(info, "how much memory? the size is missing");
+	config->size = nla_get_u64(attrs[RCHAR_A_CHANNEL_SIZE]);
+	if (!config->size || config->size > RCHAR_REGION_SIZE_MAX)
+		return refuse(info, RCHAR_A_CHANNEL_SIZE, "size must be 1 to 1024g",
+			      -ERANGE);
+	config->access = RCHAR_ACCESS_RW;
+	if (attrs[RCHAR_A_CHANNEL_ACCESS])
+		config->access = nla_get_u32(attrs[RCHAR_A_CHANNEL_ACCESS]);
+	if (config->access != RCHAR_ACCESS_RW && config->access != RCHAR_ACCESS_RO)
+		return refuse(info, RCHAR_A_CHANNEL_ACCESS, "access is ro or rw", -EINVAL);
+	if (attrs[RCHAR_A_CHANNEL_ATOMICS] &&
+	    nla_get_u32(attrs[RCHAR_A_CHANNEL_ATOMICS]) != RCHAR_ATOMICS_SW)
+		return refuse(info, RCHAR_A_CHANNEL_ATOMICS,
+			      "this version has atomics of type sw only", -EOPNOTSUPP);
+	return 0;
+}
+
 static int get_role(struct genl_info *info, struct rchar_config *config)
 {
 	if (!info->attrs[RCHAR_A_CHANNEL_ROLE])
@@ -320,6 +355,8 @@ static int channel_new(struct sk_buff *skb, struct genl_info *info)
 		ret = get_type(info, &config);
 	if (!ret)
 		ret = get_role(info, &config);
+	if (!ret)
+		ret = get_region(info, &config);
 	if (!ret)
 		ret = get_node(info, &config);
 	if (!ret)

@@ -57,7 +57,10 @@ static int put_channel_stats(struct sk_buff *skb, const struct rchar_stats *s)
 	if (!nest || put_traffic(skb, s) ||
 	    put_counter(skb, RCHAR_A_STATS_SESSIONS, &s->sessions) ||
 	    put_counter(skb, RCHAR_A_STATS_OPEN_ERRORS, &s->open_errors) ||
-	    put_counter(skb, RCHAR_A_STATS_RESETS, &s->resets))
+	    put_counter(skb, RCHAR_A_STATS_RESETS, &s->resets) ||
+	    put_counter(skb, RCHAR_A_STATS_READS, &s->reads) ||
+	    put_counter(skb, RCHAR_A_STATS_WRITES, &s->writes) ||
+	    put_counter(skb, RCHAR_A_STATS_CALLS, &s->calls))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -115,6 +118,21 @@ static int put_channel_state(struct sk_buff *skb, struct rchar_channel *channel)
 				 RCHAR_A_CHANNEL_PAD);
 }
 
+static int put_memory(struct sk_buff *skb, const struct rchar_channel *channel)
+{
+	const struct rchar_config *c = &channel->config;
+
+	if (c->type != RCHAR_TYPE_MEMORY)
+		return 0;
+	if (c->size &&
+	    (nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_SIZE, c->size, RCHAR_A_CHANNEL_PAD) ||
+	     nla_put_u32(skb, RCHAR_A_CHANNEL_ACCESS, c->access) ||
+	     nla_put_u32(skb, RCHAR_A_CHANNEL_ATOMICS, RCHAR_ATOMICS_SW)))
+		return -EMSGSIZE;
+	return nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_PINNED,
+				 atomic64_read(&channel->pinned), RCHAR_A_CHANNEL_PAD);
+}
+
 /**
  * rchar_nlfill_channel() - all about a channel
  * @skb: where to
@@ -135,6 +153,7 @@ int rchar_nlfill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 	     nla_put_string(skb, RCHAR_A_CHANNEL_REMOTE, c->remote)) ||
 	    put_channel_state(skb, channel) ||
 	    put_settings(skb, c) ||
+	    put_memory(skb, channel) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MAJOR, MAJOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MINOR, MINOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_SESSIONS, READ_ONCE(channel->nr_sessions)) ||

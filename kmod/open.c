@@ -2,11 +2,9 @@
 /* How sessions begin: open() here meets OPEN from there. */
 #include "session_priv.h"
 #include "channel.h"
+#include "export.h"
 #include "rxbuf.h"
 #include "txbuf.h"
-
-/* Frames without data that may wait for a peer that goes on to open sessions. */
-#define REPLIES_MAX		65536
 
 static u8 open_flags_shut(u8 open_flags)
 {
@@ -210,6 +208,40 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	return RCHAR_REASON_NONE;
 }
 
+/* The peer opened a region: there is nobody to wait for. */
+static enum rchar_reason take_importer(struct rchar_channel *channel,
+				       struct rchar_link *link, const struct rchar_hdr *hdr)
+{
+	struct rchar_session *s;
+
+	lockdep_assert_held(&channel->lock);
+	if (channel->dead)
+		return RCHAR_REASON_NO_CHANNEL;
+	if (channel->nr_sessions >= READ_ONCE(channel->config.backlog))
+		return RCHAR_REASON_BACKLOG;
+	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
+	if (!s)
+		return RCHAR_REASON_NO_MEMORY;
+	spin_lock(&s->lock);
+	s->export = rchar_export_create(s, channel->region);
+	if (!s->export ||
+	    xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN)) {
+		spin_unlock(&s->lock);
+		rchar_session_put(s);
+		return RCHAR_REASON_NO_MEMORY;
+	}
+	/* The reference made above is the table's. */
+	rchar_session_bind(s, link, hdr->session);
+	rchar_session_set_opened(s, hdr->window, 0);
+	s->tx_edge = hdr->window;
+	rchar_session_move(s, RCHAR_SESSION_OPEN);
+	s->wanted |= BIT(RCHAR_OP_OPENED);
+	rchar_session_send_wanted(s);
+	rchar_export_update(s->export);
+	spin_unlock(&s->lock);
+	return RCHAR_REASON_NONE;
+}
+
 /**
  * rchar_session_receive_open() - the peer opens a session
  * @link: the link
@@ -228,7 +260,7 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 
 	rchar_rxbuf_copy(rxb, &open, sizeof(open));
 	/* A peer that opens and does not listen to the answers. */
-	if (READ_ONCE(rchar_link_flow(link, hdr->session)->nr_control) > REPLIES_MAX)
+	if (READ_ONCE(rchar_link_flow(link, hdr->session)->nr_control) > RCHAR_REPLIES_MAX)
 		return -ENOMEM;
 	*err = link->initiator ? RCHAR_FRAME_BAD_STATE : rchar_open_check(&open);
 	if (!*err && xa_load(&link->sessions, hdr->session))
@@ -245,7 +277,8 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 	reason = RCHAR_REASON_WRONG_TYPE;
 	if (channel->config.type == open.type) {
 		spin_lock_bh(&channel->lock);
-		reason = take_peer(channel, link, hdr, &open);
+		reason = channel->region ? take_importer(channel, link, hdr) :
+					   take_peer(channel, link, hdr, &open);
 		spin_unlock_bh(&channel->lock);
 	}
 	rchar_channel_put(channel);

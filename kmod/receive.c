@@ -4,6 +4,9 @@
 #include <linux/fs.h>
 #include <linux/poll.h>
 #include "channel.h"
+#include "export.h"
+#include "memory.h"
+#include "region.h"
 #include "rxbuf.h"
 #include "seq.h"
 #include "txbuf.h"
@@ -13,21 +16,31 @@
 /* Payloads up to this share a page; larger ones keep the pages they arrived in. */
 #define COPY_BREAK		2048
 
-static enum rchar_frame_error receive_opened(struct rchar_session *s, u32 window,
+static enum rchar_frame_error receive_opened(struct rchar_session *s,
+					     const struct rchar_hdr *hdr,
 					     struct rchar_rxbuf *rxb)
 {
-	struct rchar_wire_opened opened;
+	struct {
+		struct rchar_wire_opened opened;
+		struct rchar_wire_region region;
+	} payload;
+	u32 max_message, len = s->import ? sizeof(payload) : sizeof(payload.opened);
 	enum rchar_frame_error err;
 
+	if (hdr->len != len)
+		return RCHAR_FRAME_BAD_LENGTH;
 	if (s->state != RCHAR_SESSION_OPENING)
 		return RCHAR_FRAME_OK;
-	rchar_rxbuf_copy(rxb, &opened, sizeof(opened));
-	err = rchar_opened_check(&opened, s->channel->config.type);
+	rchar_rxbuf_copy(rxb, &payload, len);
+	max_message = le32_to_cpu(payload.opened.max_message);
+	err = rchar_opened_check(&payload.opened, s->channel->config.type);
+	if (!err && s->import)
+		err = rchar_import_opened(s, &payload.region);
 	if (err)
 		return err;
-	if (!rchar_window_valid(window, le32_to_cpu(opened.max_message)))
+	if (!rchar_window_valid(hdr->window, max_message))
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	rchar_session_set_opened(s, window, le32_to_cpu(opened.max_message));
+	rchar_session_set_opened(s, hdr->window, max_message);
 	rchar_session_move(s, RCHAR_SESSION_OPEN);
 	return RCHAR_FRAME_OK;
 }
@@ -169,6 +182,10 @@ static enum rchar_frame_error receive_fin(struct rchar_session *s)
 {
 	if (s->rx_partial)
 		return RCHAR_FRAME_BAD_STATE;
+	if (s->export) {
+		rchar_session_die(s, RCHAR_REASON_NONE, 0);
+		return RCHAR_FRAME_OK;
+	}
 	s->shut |= RCHAR_SESSION_FIN_RECEIVED;
 	rchar_session_wake(s);
 	rchar_session_maybe_finish(s);
@@ -187,11 +204,44 @@ static void receive_window(struct rchar_session *s, u32 window)
 	rchar_session_wake_writers(s);
 }
 
+/* Executed once, as frames are: memory for the answer comes first. */
+static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
+			enum rchar_frame_error *err)
+{
+	struct rchar_wire_result result;
+	struct rchar_wire_call call;
+	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
+	u64 old;
+
+	rchar_rxbuf_copy(rxb, &call, sizeof(call));
+	if (!s->export || !call.call || call.call >= __RCHAR_CALL_MAX) {
+		*err = s->export ? RCHAR_FRAME_BAD_PAYLOAD : RCHAR_FRAME_BAD_STATE;
+		return 0;
+	}
+	/* A peer that calls and does not listen to the answers. */
+	if (READ_ONCE(s->flow->nr_control) > RCHAR_REPLIES_MAX)
+		return -ENOMEM;
+	txb = rchar_txbuf_alloc(RCHAR_OP_RESULT, sizeof(result), GFP_ATOMIC | __GFP_NOWARN);
+	if (!txb)
+		return -ENOMEM;
+	result.id = call.id;
+	result.status = cpu_to_le32(rchar_region_call(s->export->region, &call, true, &old));
+	result.old = cpu_to_le64(old);
+	rchar_txbuf_append(txb, &result, sizeof(result));
+	list_add(&txb->queue, &frames);
+	rchar_session_queue_locked(s, &frames);
+	rchar_stats_inc(&s->channel->stats.calls);
+	return 0;
+}
+
 /* With the session's lock held and a reference. */
 static enum rchar_frame_error dispatch(struct rchar_session *s,
 				       const struct rchar_hdr *hdr,
-				       struct rchar_rxbuf *rxb)
+				       struct rchar_rxbuf *rxb, int *ret)
 {
+	enum rchar_frame_error err = RCHAR_FRAME_OK;
+
 	if (s->state == RCHAR_SESSION_DEAD)
 		return RCHAR_FRAME_OK;
 	if (hdr->op != RCHAR_OP_REFUSED && hdr->op != RCHAR_OP_RESET)
@@ -200,7 +250,7 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 		return RCHAR_FRAME_OK;
 	switch (hdr->op) {
 	case RCHAR_OP_OPENED:
-		return receive_opened(s, hdr->window, rxb);
+		return receive_opened(s, hdr, rxb);
 	case RCHAR_OP_REFUSED:
 		receive_refused(s, rxb);
 		break;
@@ -219,16 +269,25 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 		break;
 	case RCHAR_OP_WINDOW:
 		break;
+	case RCHAR_OP_MAP:
+		*ret = rchar_import_map(s, hdr, rxb, &err);
+		break;
+	case RCHAR_OP_CALL:
+		*ret = receive_call(s, rxb, &err);
+		break;
+	case RCHAR_OP_RESULT:
+		return rchar_import_result(s, rxb);
 	default:
 		return RCHAR_FRAME_BAD_OP;
 	}
-	return RCHAR_FRAME_OK;
+	return err;
 }
 
 static int session_receive(struct rchar_link *link, const struct rchar_hdr *hdr,
 			   struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
 	struct rchar_session *s;
+	int ret = 0;
 
 	if (hdr->op == RCHAR_OP_OPEN)
 		return rchar_session_receive_open(link, hdr, rxb, err);
@@ -239,10 +298,10 @@ static int session_receive(struct rchar_link *link, const struct rchar_hdr *hdr,
 		return 0;
 	}
 	spin_lock_bh(&s->lock);
-	*err = dispatch(s, hdr, rxb);
+	*err = dispatch(s, hdr, rxb, &ret);
 	spin_unlock_bh(&s->lock);
 	rchar_session_put(s);
-	return 0;
+	return ret;
 }
 
 static void session_acked(struct rchar_txbuf *txb)
@@ -287,10 +346,15 @@ static void up_one(struct rchar_session *s, unsigned long arg)
 	rchar_session_send_wanted(s);
 }
 
+static void export_one(struct rchar_session *s, unsigned long arg)
+{
+	if (s->export)
+		rchar_export_update(s->export);
+}
+
 static void session_up(struct rchar_link *link)
 {
-	if (link->initiator)
-		for_each(link, up_one, 0);
+	for_each(link, link->initiator ? up_one : export_one, 0);
 }
 
 static void lost_one(struct rchar_session *s, unsigned long reason)

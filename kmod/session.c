@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions: life, state, sending, the two halves, the end. How they begin is in open.c,
- * what the peer sends in receive.c, what a type does with the bytes in its own file.
+ * Sessions: life, state, the two halves, the end. How they begin is in open.c, what is
+ * sent in send.c, what the peer sends in receive.c, what a type does with the bytes in its
+ * own file.
  */
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include "channel.h"
+#include "export.h"
 #include "ledger.h"
+#include "memory.h"
 #include "netlink.h"
+#include "region.h"
 #include "rxbuf.h"
 #include "seq.h"
 #include "trace.h"
 #include "txbuf.h"
 
-/* What a frame on its way out costs in memory, about, beside its payload. */
-#define FRAME_COST		512u
-/* So many may be on their way whatever the window. */
-#define FRAMES_MIN		64u
 /* Memory was short for a control frame: try again. */
 #define NOMEM_RETRY_MS		10
 
@@ -36,6 +36,10 @@ static void free_work(struct work_struct *work)
 	channel->nr_sessions--;
 	spin_unlock_bh(&channel->lock);
 	rchar_seg_free_list(&s->rx_queue);
+	if (s->import)
+		rchar_import_free(s->import);
+	if (s->export)
+		rchar_export_free(s->export);
 	rchar_channel_put(channel);
 	if (s->link)
 		rchar_link_unuse(s->link);
@@ -90,6 +94,14 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 	lockdep_assert_held(&channel->lock);
 	if (!s)
 		return NULL;
+	if (channel->config.type == RCHAR_TYPE_MEMORY &&
+	    channel->config.role == RCHAR_ROLE_CONNECT) {
+		s->import = rchar_import_create();
+		if (!s->import) {
+			kfree(s);
+			return NULL;
+		}
+	}
 	rchar_ledger_add(RCHAR_OBJ_SESSION);
 	kref_init(&s->ref);
 	INIT_WORK(&s->free_work, free_work);
@@ -221,245 +233,6 @@ void rchar_session_rearm(struct rchar_session *s)
 		arm(s, at);
 }
 
-/* ---- sending ---- */
-
-static void advertise_window(struct rchar_session *s)
-{
-	s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
-}
-
-/* Also counts what the payload takes of the window. */
-static void queue_frames(struct rchar_session *s, struct list_head *frames)
-{
-	struct rchar_txbuf *txb;
-
-	lockdep_assert_held(&s->lock);
-	advertise_window(s);
-	list_for_each_entry(txb, frames, queue) {
-		if (rchar_op_carries_data(txb->hdr.op))
-			s->tx_next += txb->hdr.len;
-		if (txb->hdr.flags & RCHAR_FRAME_LAST) {
-			s->tx_next += RCHAR_WIRE_MESSAGE_COST;
-			s->tx_messages++;
-		}
-		rchar_session_get(s);
-		txb->session = s;
-		txb->hdr.session = s->id;
-		txb->hdr.window = s->rx_edge;
-		txb->end = s->tx_next;
-		s->tx_frames++;
-	}
-	rchar_flow_queue(s->flow, frames);
-}
-
-static void fill_open(struct rchar_session *s, struct rchar_txbuf *txb)
-{
-	struct rchar_wire_open *open = (void *)txb->data;
-
-	open->type = s->channel->config.type;
-	open->flags = s->open_flags;
-	open->max_message = cpu_to_le32(s->max_message);
-	strscpy(open->name, s->channel->config.remote, sizeof(open->name));
-	txb->hdr.len = sizeof(*open);
-}
-
-static void fill_opened(struct rchar_session *s, struct rchar_txbuf *txb)
-{
-	struct rchar_wire_opened *opened = (void *)txb->data;
-
-	opened->max_message = cpu_to_le32(s->max_message);
-	txb->hdr.len = sizeof(*opened);
-}
-
-/**
- * rchar_session_fill_status() - the payload of REFUSED and RESET
- * @txb: the frame
- * @reason: enum rchar_reason
- */
-void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason)
-{
-	struct rchar_wire_status *status = (void *)txb->data;
-
-	status->reason = cpu_to_le32(reason);
-	status->error = cpu_to_le32(-rchar_reason_errno(reason));
-	txb->hdr.len = sizeof(*status);
-}
-
-/**
- * rchar_session_send_wanted() - send the control frames that are wanted, in order
- * @s: the session; its lock is held
- *
- * Those that find no memory are sent by the timer.
- */
-void rchar_session_send_wanted(struct rchar_session *s)
-{
-	lockdep_assert_held(&s->lock);
-	while (s->wanted) {
-		u8 op = __ffs(s->wanted);
-		struct rchar_txbuf *txb;
-		LIST_HEAD(frames);
-
-		txb = rchar_txbuf_alloc(op, sizeof(struct rchar_wire_open),
-					GFP_ATOMIC | __GFP_NOWARN);
-		if (!txb)
-			break;
-		s->wanted &= ~BIT(op);
-		if (op == RCHAR_OP_OPEN) {
-			fill_open(s, txb);
-			s->open_sent = true;
-		} else if (op == RCHAR_OP_OPENED) {
-			fill_opened(s, txb);
-		} else if (op == RCHAR_OP_RESET) {
-			rchar_session_fill_status(txb, s->reason);
-		}
-		if (op == RCHAR_OP_FIN || op == RCHAR_OP_RESET)
-			txb->hdr.flags = RCHAR_FRAME_ACK;
-		list_add(&txb->queue, &frames);
-		queue_frames(s, &frames);
-	}
-	rchar_session_rearm(s);
-}
-
-/**
- * rchar_session_frame_max() - bytes that a frame to the peer may carry
- * @session: the session, open
- */
-u32 rchar_session_frame_max(struct rchar_session *session)
-{
-	return READ_ONCE(session->link->tx_max) ?: RCHAR_WIRE_FRAME_MIN;
-}
-
-/**
- * rchar_session_write_room() - bytes that may be written now
- * @session: the session
- *
- * What the peer's window allows, and no more than our own unacknowledged; and no more
- * frames than that memory is good for: single bytes of sessions that take turns cannot
- * be appended to each other.
- */
-u32 rchar_session_write_room(struct rchar_session *session)
-{
-	u32 frames_max = max(session->window / FRAME_COST, FRAMES_MIN);
-	u32 next = READ_ONCE(session->tx_next);
-	s32 peer = READ_ONCE(session->tx_edge) - next;
-	s32 own = session->window - (next - READ_ONCE(session->tx_acked));
-
-	if (READ_ONCE(session->tx_frames) >= frames_max)
-		return 0;
-	return max_t(s32, min(peer, own), 0);
-}
-
-/**
- * rchar_session_writable() - is there enough room to wake a writer for?
- * @session: the session
- *
- * A quarter of the smaller window, not every frame's worth; never nothing. And no less
- * than the last message needs that did not fit.
- */
-bool rchar_session_writable(struct rchar_session *session)
-{
-	u32 enough = min(session->window, READ_ONCE(session->peer_window)) / 4;
-	/* The limit may have shrunk since: the next write() says so. */
-	u32 need = min(READ_ONCE(session->tx_need),
-		       READ_ONCE(session->max_message) + RCHAR_WIRE_MESSAGE_COST);
-
-	return rchar_session_write_room(session) >= max3(enough, need, 1u);
-}
-
-/**
- * rchar_session_need_room() - what the next message waits for
- * @session: the session; the caller holds its write mutex
- * @room: bytes, RCHAR_WIRE_MESSAGE_COST included, or 0
- */
-void rchar_session_need_room(struct rchar_session *session, u32 room)
-{
-	WRITE_ONCE(session->tx_need, room);
-}
-
-static int write_error(struct rchar_session *s)
-{
-	if (s->state == RCHAR_SESSION_DEAD)
-		return s->error;
-	if (s->shut & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
-		return -EPIPE;
-	if (s->state != RCHAR_SESSION_OPEN)
-		return -EAGAIN;
-	return 0;
-}
-
-/**
- * rchar_session_write_error() - may a program write?
- * @session: the session
- *
- * Return: 0; -EAGAIN before it is open; -EPIPE when a half is shut; or why it ended.
- */
-int rchar_session_write_error(struct rchar_session *session)
-{
-	int ret;
-
-	spin_lock_bh(&session->lock);
-	ret = write_error(session);
-	spin_unlock_bh(&session->lock);
-	return ret;
-}
-
-/**
- * rchar_session_wake_writers() - there may be room for who waits
- * @session: the session
- */
-void rchar_session_wake_writers(struct rchar_session *session)
-{
-	if (rchar_session_writable(session) && wq_has_sleeper(&session->write_wait))
-		wake_up_interruptible_poll(&session->write_wait,
-					   EPOLLOUT | EPOLLWRNORM);
-}
-
-/**
- * rchar_session_send() - queue frames with data; nothing comes between them
- * @session: the session; the caller holds its write mutex
- * @frames: the frames, linked by rchar_txbuf.queue, within the room; taken over
- *
- * Return: 0; or as rchar_session_write_error(), or -ENOMEM, with nothing taken.
- */
-int rchar_session_send(struct rchar_session *session, struct list_head *frames)
-{
-	int ret;
-
-	spin_lock_bh(&session->lock);
-	ret = write_error(session);
-	/* Data must not overtake an OPENED that found no memory yet. */
-	if (!ret && session->wanted)
-		rchar_session_send_wanted(session);
-	if (!ret && session->wanted)
-		ret = -ENOMEM;
-	if (!ret)
-		queue_frames(session, frames);
-	spin_unlock_bh(&session->lock);
-	return ret;
-}
-
-/**
- * rchar_session_append() - add bytes to a frame that still waits to be sent
- * @session: the session; the caller holds its write mutex
- * @data: the bytes
- * @len: how many, within the room
- *
- * Return: false when there is none: the caller makes a new frame.
- */
-bool rchar_session_append(struct rchar_session *session, const void *data, u32 len)
-{
-	bool ok;
-
-	spin_lock_bh(&session->lock);
-	ok = !write_error(session) &&
-	     rchar_flow_append(session->flow, session, data, len,
-			       session->tx_next + len);
-	if (ok)
-		session->tx_next += len;
-	spin_unlock_bh(&session->lock);
-	return ok;
-}
-
 /* ---- ending ---- */
 
 /* What was received goes to @dropped, to be freed without the lock. */
@@ -486,6 +259,10 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 	s->error = error;
 	s->wanted = 0;
 	rchar_session_move(s, RCHAR_SESSION_DEAD);
+	if (s->import)
+		rchar_import_dead(s);
+	if (s->export)
+		rchar_export_update(s->export);
 	if (cancel_delayed_work(&s->timer))
 		rchar_session_put(s);	/* never the last */
 	if (s->link && xa_erase_bh(&s->link->sessions, s->id))
@@ -651,7 +428,9 @@ void rchar_session_close(struct rchar_session *session)
 		session->deadline = jiffies +
 			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
 		rchar_session_move(session, RCHAR_SESSION_CLOSING);
-		rchar_session_shut(session, RCHAR_SHUT_RD | RCHAR_SHUT_WR);
+		/* With FIN a memory session is over. */
+		rchar_session_shut(session, session->import ? RCHAR_SHUT_WR :
+				   RCHAR_SHUT_RD | RCHAR_SHUT_WR);
 		rchar_session_maybe_finish(session);
 	} else {
 		rchar_session_fail_locked(session, RCHAR_REASON_CLOSED);

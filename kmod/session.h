@@ -14,6 +14,9 @@
 #include "state.h"
 
 struct rchar_channel;
+struct rchar_export;
+struct rchar_import;
+struct rchar_keys;
 struct rchar_seg;
 struct rchar_txbuf;
 
@@ -76,6 +79,8 @@ struct rchar_txbuf;
  * @ack_wait: fsync
  * @timer: deadlines, and control frames that found no memory
  * @async: who wants SIGIO
+ * @import: memory, opened here: what is known of the peer's region
+ * @export: memory, opened by a peer: the keys it has
  */
 struct rchar_session {
 	struct kref ref;
@@ -125,6 +130,8 @@ struct rchar_session {
 	wait_queue_head_t ack_wait;
 	struct delayed_work timer;
 	struct fasync_struct *async;
+	struct rchar_import *import;
+	struct rchar_export *export;
 };
 
 /* ---- for the character device ---- */
@@ -148,6 +155,9 @@ void rchar_session_wake_writers(struct rchar_session *session);
 void rchar_session_need_room(struct rchar_session *session, u32 room);
 int rchar_session_send(struct rchar_session *session, struct list_head *frames);
 bool rchar_session_append(struct rchar_session *session, const void *data, u32 len);
+void rchar_session_queue_locked(struct rchar_session *session, struct list_head *frames);
+int rchar_session_send_control(struct rchar_session *session, struct list_head *frames);
+struct rchar_keys *rchar_session_keys(struct rchar_session *session);
 void rchar_session_consume(struct rchar_session *session, u32 bytes);
 
 /* ---- for channels, links and netlink ---- */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What session.c, open.c and receive.c share, and nobody else. */
+/* What session.c, open.c, send.c and receive.c share, and nobody else. */
 #ifndef RCHAR_SESSION_PRIV_H
 #define RCHAR_SESSION_PRIV_H
 
 #include "session.h"
 
 struct rchar_rxbuf;
+
+/* Frames without data that may wait for a peer that goes on to open sessions or to call. */
+#define RCHAR_REPLIES_MAX	65536
 
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 					   enum rchar_session_state state, gfp_t gfp);

@@ -27,6 +27,9 @@ struct rchar_stats {
 	atomic64_t bad_frames;
 	atomic64_t credit_stalls;
 	atomic64_t stray_frames;
+	atomic64_t reads;
+	atomic64_t writes;
+	atomic64_t calls;
 };
 
 static inline void rchar_stats_add(atomic64_t *counter, u64 n)

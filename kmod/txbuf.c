@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "txbuf.h"
+#include <linux/highmem.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "inject.h"
@@ -111,6 +112,27 @@ size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *fr
 			break;
 	}
 	return done;
+}
+
+/**
+ * rchar_txbuf_append() - append kernel memory to the payload
+ * @txb: a frame that has not been sent
+ * @data: the bytes
+ * @len: how many, at most rchar_txbuf_room()
+ */
+void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
+{
+	u32 at = txb->hdr.len, n;
+
+	txb->hdr.len += len;
+	if (!txb->nr_pages) {
+		memcpy(txb->data + at, data, len);
+		return;
+	}
+	for (; len; len -= n, data += n, at += n) {
+		n = min_t(u32, len, PAGE_SIZE - offset_in_page(at));
+		memcpy_to_page(txb->pages[at / PAGE_SIZE], offset_in_page(at), data, n);
+	}
 }
 
 static bool map_page_sge(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,

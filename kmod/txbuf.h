@@ -68,6 +68,7 @@ struct rchar_txbuf {
 struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp);
 void rchar_txbuf_put(struct rchar_txbuf *txb);
 void rchar_txbuf_put_list(struct list_head *frames);
+void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len);
 size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *from);
 int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey);
 void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev);

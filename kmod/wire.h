@@ -95,6 +95,61 @@ struct rchar_wire_opened {
 	__u8 reserved[4];
 };
 
+/* Behind struct rchar_wire_opened for memory channels. */
+struct rchar_wire_region {
+	__le64 size;		/* bytes */
+	__u8 access;		/* enum rchar_access */
+	__u8 atomics;		/* enum rchar_atomics */
+	__u8 reserved[6];
+};
+
+/* MAP: keys of the region, valid on one connection. */
+struct rchar_wire_map {
+	__le32 attempt;		/* of the connection: its private data */
+	__le32 first;		/* index of the first chunk */
+	__le32 count;		/* keys that follow, one for each chunk */
+	__u8 shift;		/* a chunk has 1 << shift bytes; its own offsets from 0 */
+	__u8 reserved[3];
+	__le32 keys[];
+};
+
+/* CALL: have the exporter's kernel do something. */
+struct rchar_wire_call {
+	__u8 call;		/* enum rchar_call */
+	__u8 reserved[3];
+	__le32 id;		/* chosen by the caller; echoed */
+	__le64 offset;		/* of the word, a multiple of 8; 0 when there is none */
+	__le64 operand;
+	__le64 compare;
+};
+
+struct rchar_wire_result {
+	__le32 id;
+	__le32 status;		/* enum rchar_call_status */
+	__le64 old;		/* what the word was before */
+};
+
+enum rchar_call {
+	RCHAR_CALL_FENCE = 1,	/* nothing: what was written before is there */
+	RCHAR_CALL_ADD,
+	RCHAR_CALL_CAS,
+	RCHAR_CALL_RING,	/* operand: what to ring with, 32 bits */
+	__RCHAR_CALL_MAX
+};
+
+enum rchar_call_status {
+	RCHAR_CALL_OK,
+	RCHAR_CALL_RANGE,	/* outside of the region */
+	RCHAR_CALL_READ_ONLY,
+	__RCHAR_CALL_STATUS_MAX
+};
+
+/* Chunks of a region: from one page to 1 GiB. */
+#define RCHAR_WIRE_CHUNK_SHIFT_MIN	12
+#define RCHAR_WIRE_CHUNK_SHIFT_MAX	30
+/* Keys of one MAP at most: with what is before them less than a page. */
+#define RCHAR_WIRE_MAP_KEYS		1000
+
 /* REFUSED and RESET. */
 struct rchar_wire_status {
 	__le32 reason;		/* enum rchar_reason */
@@ -118,6 +173,9 @@ enum rchar_op {
 	RCHAR_OP_STOP,		/* no more data wanted by the sender of this */
 	RCHAR_OP_RESET,		/* the session is over */
 	RCHAR_OP_WINDOW,	/* carries nothing but window */
+	RCHAR_OP_MAP,		/* acceptor: keys of a region */
+	RCHAR_OP_CALL,		/* initiator, of a memory session */
+	RCHAR_OP_RESULT,	/* acceptor: answer to CALL */
 	RCHAR_OP_MAX
 };
 

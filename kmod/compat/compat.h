@@ -21,4 +21,24 @@
 #define rchar_compat_splice_read generic_file_splice_read
 #endif
 
+/* vm_flags_set() came in 6.3, and vm_flags became read-only. */
+#ifdef RCHAR_HAVE_VM_FLAGS_SET
+#define rchar_compat_vm_flags_set vm_flags_set
+#else
+#define rchar_compat_vm_flags_set(vma, flags) ((vma)->vm_flags |= (flags))
+#endif
+
+/* The segment of user memory that an iterator is at: iter_iov_addr() came in 6.4. */
+#ifdef RCHAR_HAVE_ITER_IOV
+#define rchar_compat_iter_addr(iter) ((unsigned long)iter_iov_addr(iter))
+#define rchar_compat_iter_len(iter) min(iov_iter_count(iter), iter_iov_len(iter))
+#else
+#define rchar_compat_iter_addr(iter) \
+	((unsigned long)(iter_is_ubuf(iter) ? (iter)->ubuf : (iter)->iov->iov_base) + \
+	 (iter)->iov_offset)
+#define rchar_compat_iter_len(iter) \
+	(iter_is_ubuf(iter) ? iov_iter_count(iter) : \
+	 min(iov_iter_count(iter), (iter)->iov->iov_len - (iter)->iov_offset))
+#endif
+
 #endif /* RCHAR_COMPAT_H */

@@ -32,6 +32,20 @@ enum rchar_role {
 	RCHAR_ROLE_CONNECT,	/* calls a peer's channel */
 };
 
+/* Memory channels: what those who connect may do. */
+enum rchar_access {
+	RCHAR_ACCESS_RO = 1,
+	RCHAR_ACCESS_RW,
+};
+
+/* Memory channels: who executes the atomic operations of those who connect. */
+enum rchar_atomics {
+	RCHAR_ATOMICS_SW = 1,	/* the kernel of the host that listens */
+};
+
+/* Largest region of a memory channel, bytes. */
+#define RCHAR_REGION_SIZE_MAX	(1ULL << 40)
+
 /* What a channel is doing, derived from its listener or link. */
 enum rchar_channel_state {
 	RCHAR_CHANNEL_WAITING = 1,	/* listen: no such address or device yet */
@@ -131,9 +145,39 @@ struct rchar_info {
 	char name[RCHAR_NAME_MAX + 1];	/* of the channel */
 	__u8 peer[32];			/* sockaddr_in or _in6; family 0 while accepting */
 	__u8 local[32];			/* likewise; family 0: any */
+	__u64 size;			/* memory: bytes of the region */
+	__u32 access;			/* memory: enum rchar_access */
+	__u32 importers;		/* memory, listening: sessions of peers */
 };
 
 #define RCHAR_IOC_INFO		_IOR(RCHAR_IOC_MAGIC, 2, struct rchar_info)
+
+#define RCHAR_ATOMIC_ADD	1	/* fetch and add */
+#define RCHAR_ATOMIC_CAS	2	/* compare and swap */
+
+/* One atomic operation on a 64-bit word of a region, in the exporter's byte order. */
+struct rchar_atomic {
+	__u32 op;		/* RCHAR_ATOMIC_* */
+	__u32 flags;		/* 0 */
+	__u64 offset;		/* a multiple of 8 */
+	__u64 operand;		/* ADD: what to add; CAS: the new value */
+	__u64 compare;		/* CAS: only if the word is that */
+	__u64 old;		/* out: what the word was before */
+};
+
+#define RCHAR_IOC_ATOMIC	_IOWR(RCHAR_IOC_MAGIC, 3, struct rchar_atomic)
+
+/* Connecting memory channel: ring at the exporter; the argument is a 32-bit value. */
+#define RCHAR_IOC_NOTIFY	_IO(RCHAR_IOC_MAGIC, 4)
+
+/* Listening memory channel: fetch the rings since this file's last fetch. */
+struct rchar_rings {
+	__u64 count;		/* how many */
+	__u32 last;		/* the value of the last one ever */
+	__u32 reserved;
+};
+
+#define RCHAR_IOC_RINGS		_IOR(RCHAR_IOC_MAGIC, 5, struct rchar_rings)
 
 /* ---- generic netlink ---- */
 
@@ -185,6 +229,10 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_LINK_ID,		/* u64 */
 	RCHAR_A_CHANNEL_STATS,			/* nest of enum rchar_stats_attr */
 	RCHAR_A_CHANNEL_MAX_MESSAGE,		/* u32, bytes; message channels only */
+	RCHAR_A_CHANNEL_SIZE,			/* u64, bytes; memory channels that listen */
+	RCHAR_A_CHANNEL_ACCESS,			/* u32 enum rchar_access; likewise */
+	RCHAR_A_CHANNEL_ATOMICS,		/* u32 enum rchar_atomics; likewise */
+	RCHAR_A_CHANNEL_PINNED,			/* u64, bytes of programs' memory in use; memory channels */
 
 	__RCHAR_A_CHANNEL_MAX
 };
@@ -256,6 +304,9 @@ enum rchar_stats_attr {
 	RCHAR_A_STATS_BAD_FRAMES,	/* frames refused */
 	RCHAR_A_STATS_CREDIT_STALLS,	/* times a frame had to wait for a credit */
 	RCHAR_A_STATS_STRAY_FRAMES,	/* frames for sessions that are gone */
+	RCHAR_A_STATS_READS,		/* memory: read operations */
+	RCHAR_A_STATS_WRITES,		/* memory: write operations */
+	RCHAR_A_STATS_CALLS,		/* memory: atomic operations, rings and fences */
 
 	__RCHAR_A_STATS_MAX
 };

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "memory.h"
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include "channel.h"
+#include "chardev.h"
+#include "compat/compat.h"
+#include "transfer.h"
+#include "region.h"
+#include "rxbuf.h"
+#include "session.h"
+#include "txbuf.h"
+
+/* From here on the program's memory is used itself; less is copied. */
+#define PIN_MIN		PAGE_SIZE
+/* Copied at once at most. */
+#define BOUNCE_MAX	(64u << 10)
+/* Of the memory of a program at once. */
+#define TRANSFER_MAX		((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
+
+/**
+ * struct call - a CALL that waits for its RESULT
+ * @entry: of rchar_import.calls, also while the caller sleeps
+ * @id: of the frame
+ * @done: the result is there, or the session over
+ * @error: negative errno
+ * @old: what the word was before
+ */
+struct call {
+	struct list_head entry;
+	u32 id;
+	struct completion done;
+	int error;
+	u64 old;
+};
+
+/* ---- what the session knows ---- */
+
+/**
+ * rchar_import_create() - nothing known yet
+ *
+ * Context: any but hard interrupt.
+ */
+struct rchar_import *rchar_import_create(void)
+{
+	struct rchar_import *import = kzalloc(sizeof(*import), GFP_ATOMIC);
+
+	if (!import)
+		return NULL;
+	INIT_LIST_HEAD(&import->calls);
+	rchar_keys_init(&import->keys, 0);
+	return import;
+}
+
+/**
+ * rchar_import_free() - with its session
+ * @import: what it knew
+ */
+void rchar_import_free(struct rchar_import *import)
+{
+	rchar_keys_destroy(&import->keys);
+	kfree(import);
+}
+
+/**
+ * rchar_import_dead() - the session is over: so is all that waits
+ * @session: the session; its lock is held
+ */
+void rchar_import_dead(struct rchar_session *session)
+{
+	struct rchar_import *import = session->import;
+	struct call *call, *tmp;
+
+	lockdep_assert_held(&session->lock);
+	list_for_each_entry_safe(call, tmp, &import->calls, entry) {
+		list_del_init(&call->entry);
+		call->error = session->error ?: -ECONNRESET;
+		complete(&call->done);
+	}
+	if (session->flow)
+		rchar_rdma_cancel(session->flow, &import->keys,
+				  session->error ?: -ECONNRESET);
+}
+
+/**
+ * rchar_import_opened() - OPENED says what the region is
+ * @session: the session; its lock is held
+ * @region: that part of the frame
+ */
+enum rchar_frame_error rchar_import_opened(struct rchar_session *session,
+					   const struct rchar_wire_region *region)
+{
+	struct rchar_import *import = session->import;
+	enum rchar_frame_error err = rchar_region_check(region);
+
+	if (err)
+		return err;
+	import->access = region->access;
+	WRITE_ONCE(import->keys.size, le64_to_cpu(region->size));
+	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_import_map() - keys
+ * @session: the session; its lock is held
+ * @hdr: the frame
+ * @rxb: its payload
+ * @err: set when it breaks the protocol
+ *
+ * Return: 0, or -ENOMEM to get it again.
+ */
+int rchar_import_map(struct rchar_session *session, const struct rchar_hdr *hdr,
+		     struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	const struct rchar_wire_map *map = page_address(rxb->pages[0]);
+	struct rchar_import *import = session->import;
+	int ret;
+
+	BUILD_BUG_ON(sizeof(*map) + RCHAR_WIRE_MAP_KEYS * sizeof(map->keys[0]) > PAGE_SIZE);
+	if (!import || session->state == RCHAR_SESSION_OPENING) {
+		*err = RCHAR_FRAME_BAD_STATE;
+		return 0;
+	}
+	*err = rchar_map_check(map, hdr->len, import->keys.size);
+	if (*err)
+		return 0;
+	ret = rchar_keys_add(&import->keys, session->flow, map, map->keys);
+	if (ret == -EPROTO)
+		*err = RCHAR_FRAME_BAD_PAYLOAD;
+	return ret == -ENOMEM ? ret : 0;
+}
+
+static const int call_errors[__RCHAR_CALL_STATUS_MAX] = {
+	[RCHAR_CALL_OK] = 0,
+	[RCHAR_CALL_RANGE] = -EINVAL,
+	[RCHAR_CALL_READ_ONLY] = -EROFS,
+};
+
+/**
+ * rchar_import_result() - the answer to a CALL
+ * @session: the session; its lock is held
+ * @rxb: the payload
+ */
+enum rchar_frame_error rchar_import_result(struct rchar_session *session,
+					   struct rchar_rxbuf *rxb)
+{
+	struct rchar_wire_result result;
+	struct call *call;
+	u32 status;
+
+	if (!session->import || session->state == RCHAR_SESSION_OPENING)
+		return RCHAR_FRAME_BAD_STATE;
+	rchar_rxbuf_copy(rxb, &result, sizeof(result));
+	status = le32_to_cpu(result.status);
+	if (status >= __RCHAR_CALL_STATUS_MAX)
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	list_for_each_entry(call, &session->import->calls, entry) {
+		if (call->id != le32_to_cpu(result.id))
+			continue;
+		list_del_init(&call->entry);
+		call->error = call_errors[status];
+		call->old = le64_to_cpu(result.old);
+		complete(&call->done);
+		break;
+	}
+	/* Not found: its caller was killed. */
+	return RCHAR_FRAME_OK;
+}
+
+/* ---- calls ---- */
+
+static int queue_call(struct rchar_session *s, struct call *call,
+		      struct rchar_wire_call *wire)
+{
+	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
+	int ret = 0;
+
+	txb = rchar_txbuf_alloc(RCHAR_OP_CALL, sizeof(*wire), GFP_KERNEL);
+	if (!txb)
+		return -ENOMEM;
+	list_add(&txb->queue, &frames);
+	spin_lock_bh(&s->lock);
+	if (s->state == RCHAR_SESSION_DEAD) {
+		ret = s->error ?: -ECONNRESET;
+	} else {
+		call->id = ++s->import->next_call;
+		wire->id = cpu_to_le32(call->id);
+		rchar_txbuf_append(txb, wire, sizeof(*wire));
+		list_add_tail(&call->entry, &s->import->calls);
+		rchar_session_queue_locked(s, &frames);
+	}
+	spin_unlock_bh(&s->lock);
+	rchar_txbuf_put_list(&frames);
+	return ret;
+}
+
+/* Have the exporter's kernel do something: once, however often the link breaks. */
+static int do_call(struct rchar_session *s, struct rchar_wire_call *wire, u64 *old)
+{
+	struct call call = { .done = COMPLETION_INITIALIZER_ONSTACK(call.done) };
+	int ret;
+
+	ret = queue_call(s, &call, wire);
+	if (ret)
+		return ret;
+	if (wait_for_completion_killable(&call.done)) {
+		spin_lock_bh(&s->lock);
+		list_del_init(&call.entry);
+		spin_unlock_bh(&s->lock);
+		return -EINTR;
+	}
+	rchar_stats_inc(&s->channel->stats.calls);
+	*old = call.old;
+	return call.error;
+}
+
+/* ---- read and write ---- */
+
+/* Waits until the session is open. */
+static int ready(struct rchar_session *s, bool nowait)
+{
+	int ret = 0;
+
+	if (rchar_session_opening(s)) {
+		if (nowait)
+			return -EAGAIN;
+		ret = wait_event_interruptible(s->read_wait, !rchar_session_opening(s));
+	}
+	if (!ret && READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
+		ret = s->error ?: -ECONNRESET;
+	return ret;
+}
+
+/* Bytes from a position on: those of a file that cannot grow. */
+static ssize_t limit(struct rchar_session *s, loff_t pos, size_t len, bool write)
+{
+	u64 size = s->import->keys.size;
+
+	if (write && s->import->access != RCHAR_ACCESS_RW)
+		return -EROFS;
+	if (pos >= size)
+		return write && len ? -ENOSPC : 0;
+	return min_t(u64, len, size - pos);
+}
+
+static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct kiocb *iocb,
+				  struct iov_iter *iter, size_t len, bool write)
+{
+	struct rchar_transfer *t = rchar_transfer_create(s, iocb->ki_pos, write,
+					      rchar_chardev_gfp(iocb));
+	int ret;
+
+	if (!t)
+		return ERR_PTR(-ENOMEM);
+	ret = rchar_transfer_pin(t, iter, min_t(size_t, len, TRANSFER_MAX));
+	if (!ret)
+		return t;
+	rchar_transfer_put(t);
+	return ERR_PTR(ret);
+}
+
+/* Returns bytes, or why there are none. */
+static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb,
+			 struct iov_iter *iter, size_t len, bool write)
+{
+	struct rchar_transfer *t = rchar_transfer_create(s, iocb->ki_pos, write, GFP_KERNEL);
+	size_t want = min_t(size_t, len, BOUNCE_MAX);
+	ssize_t ret = -ENOMEM;
+
+	if (!t)
+		return ret;
+	ret = rchar_transfer_bounce(t, want);
+	if (ret)
+		goto out;
+	if (write) {
+		want = rchar_transfer_copy(t, iter);
+		t->io.len = want;
+		ret = -EFAULT;
+		if (!want)
+			goto out;
+	}
+	rchar_transfer_start(t, NULL);
+	ret = rchar_transfer_wait(t);
+	if (!ret && !write)
+		want = rchar_transfer_copy(t, iter);
+	if (!ret)
+		ret = want ?: -EFAULT;
+out:
+	rchar_transfer_put(t);
+	return ret;
+}
+
+static ssize_t pin_some(struct rchar_session *s, struct kiocb *iocb,
+			struct iov_iter *iter, size_t len, bool write)
+{
+	struct rchar_transfer *t = pinned_transfer(s, iocb, iter, len, write);
+	ssize_t ret;
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	rchar_transfer_start(t, NULL);
+	ret = rchar_transfer_wait(t) ?: t->io.len;
+	rchar_transfer_put(t);
+	return ret;
+}
+
+static ssize_t sync_rw(struct rchar_session *s, struct kiocb *iocb,
+		       struct iov_iter *iter, size_t len, bool write)
+{
+	bool pin = user_backed_iter(iter);
+	ssize_t done = 0, ret = 0;
+
+	while (done < len) {
+		ret = -ENOMEM;
+		if (pin && len - done >= PIN_MIN)
+			ret = pin_some(s, iocb, iter, len - done, write);
+		/* No pinning of that kind of memory, or of so much: it can be copied. */
+		if (ret < 0 && ret != -EINTR && READ_ONCE(s->state) != RCHAR_SESSION_DEAD)
+			ret = copy_some(s, iocb, iter, len - done, write);
+		if (ret <= 0)
+			break;
+		done += ret;
+		iocb->ki_pos += ret;
+	}
+	return done ?: ret;
+}
+
+/* -EAGAIN: not possible in this way. */
+static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb,
+			struct iov_iter *iter, size_t len, bool write)
+{
+	size_t before = iov_iter_count(iter);
+	struct rchar_transfer *t;
+
+	if (!user_backed_iter(iter) || len > TRANSFER_MAX)
+		return -EAGAIN;
+	t = pinned_transfer(s, iocb, iter, len, write);
+	if (IS_ERR(t))
+		return -EAGAIN;
+	/* All of it or nothing: the rest would be a short read in the middle. */
+	if (t->io.len < len) {
+		iov_iter_revert(iter, before - iov_iter_count(iter));
+		rchar_transfer_put(t);
+		return -EAGAIN;
+	}
+	rchar_transfer_start(t, iocb);
+	rchar_transfer_put(t);
+	return -EIOCBQUEUED;
+}
+
+static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
+{
+	struct rchar_session *s = iocb->ki_filp->private_data;
+	bool nowait = iocb->ki_flags & IOCB_NOWAIT;
+	ssize_t len, ret;
+
+	ret = ready(s, rchar_chardev_nowait(iocb));
+	if (ret)
+		return ret;
+	if (write && iocb->ki_flags & IOCB_APPEND)
+		iocb->ki_pos = s->import->keys.size;
+	len = limit(s, iocb->ki_pos, iov_iter_count(iter), write);
+	if (len <= 0)
+		return len;
+	if (!is_sync_kiocb(iocb)) {
+		ret = async_rw(s, iocb, iter, len, write);
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	return nowait ? -EAGAIN : sync_rw(s, iocb, iter, len, write);
+}
+
+static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	return memory_rw(iocb, to, false);
+}
+
+static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	return memory_rw(iocb, from, true);
+}
+
+/* ---- the rest of the file ---- */
+
+static loff_t llseek(struct file *file, loff_t offset, int whence)
+{
+	struct rchar_session *s = file->private_data;
+	int ret = ready(s, file->f_flags & O_NONBLOCK);
+
+	return ret ?: fixed_size_llseek(file, offset, whence, s->import->keys.size);
+}
+
+static __poll_t poll(struct file *file, poll_table *wait)
+{
+	struct rchar_session *s = file->private_data;
+
+	poll_wait(file, &s->read_wait, wait);
+	if (rchar_session_opening(s))
+		return 0;
+	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
+		return EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM | EPOLLERR | EPOLLHUP;
+	return EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM;
+}
+
+/*
+ * A frame that the exporter's CPU has processed came behind the writes that completed
+ * before, on the same queue pair: they are visible there (IBTA vol 1, 9.5, o9-20).
+ */
+static int fsync(struct file *file, loff_t start, loff_t end, int datasync)
+{
+	struct rchar_wire_call call = { .call = RCHAR_CALL_FENCE };
+	struct rchar_session *s = file->private_data;
+	u64 old;
+
+	return ready(s, false) ?: do_call(s, &call, &old);
+}
+
+static long atomic(struct rchar_session *s, struct rchar_atomic __user *arg)
+{
+	struct rchar_wire_call call;
+	struct rchar_atomic a;
+	int ret;
+
+	if (copy_from_user(&a, arg, sizeof(a)))
+		return -EFAULT;
+	ret = rchar_region_atomic_call(&a, &call) ?: do_call(s, &call, &a.old);
+	return ret ?: put_user(a.old, &arg->old);
+}
+
+static long notify(struct rchar_session *s, unsigned long value)
+{
+	struct rchar_wire_call call = {
+		.call = RCHAR_CALL_RING,
+		.operand = cpu_to_le64((u32)value),
+	};
+	u64 old;
+
+	return do_call(s, &call, &old);
+}
+
+static long ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct rchar_session *s = file->private_data;
+	int ret;
+
+	if (cmd != RCHAR_IOC_ATOMIC && cmd != RCHAR_IOC_NOTIFY)
+		return rchar_chardev_info_ioctl(file, cmd, arg);
+	if (cmd == RCHAR_IOC_ATOMIC && !(file->f_mode & FMODE_WRITE))
+		return -EBADF;
+	ret = ready(s, file->f_flags & O_NONBLOCK);
+	if (ret)
+		return ret;
+	return cmd == RCHAR_IOC_ATOMIC ? atomic(s, (void __user *)arg) : notify(s, arg);
+}
+
+const struct file_operations rchar_memory_fops = {
+	.owner = THIS_MODULE,
+	.open = rchar_chardev_open,
+	.release = rchar_chardev_release,
+	.read_iter = read_iter,
+	.write_iter = write_iter,
+	.llseek = llseek,
+	.poll = poll,
+	.fsync = fsync,
+	.splice_read = rchar_compat_splice_read,
+	.splice_write = iter_file_splice_write,
+	.unlocked_ioctl = ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = rchar_chardev_fdinfo,
+};

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rdma.h"
+#include <linux/slab.h>
+#include "flow.h"
+#include "inject.h"
+#include "lane.h"
+#include "trace.h"
+
+/* ---- keys ---- */
+
+/**
+ * rchar_keys_init() - none yet
+ * @keys: the keys
+ * @size: bytes of the region
+ */
+void rchar_keys_init(struct rchar_keys *keys, u64 size)
+{
+	keys->size = size;
+	xa_init(&keys->blocks);
+}
+
+/**
+ * rchar_keys_destroy() - free the memory; no operation uses them any more
+ * @keys: the keys
+ */
+void rchar_keys_destroy(struct rchar_keys *keys)
+{
+	unsigned long index;
+	u32 *block;
+
+	xa_for_each(&keys->blocks, index, block)
+		kfree(block);
+	xa_destroy(&keys->blocks);
+}
+
+static u32 *block_for(struct rchar_keys *keys, u64 index)
+{
+	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
+	u32 *block = xa_load(&keys->blocks, at);
+
+	if (block)
+		return block;
+	block = kmalloc_array(RCHAR_WIRE_MAP_KEYS, sizeof(*block), GFP_ATOMIC | __GFP_NOWARN);
+	if (!block)
+		return NULL;
+	if (xa_err(xa_store(&keys->blocks, at, block, GFP_ATOMIC | __GFP_NOWARN))) {
+		kfree(block);
+		return NULL;
+	}
+	return block;
+}
+
+static u64 chunks(const struct rchar_keys *keys)
+{
+	return ((keys->size - 1) >> keys->shift) + 1;
+}
+
+static int add_keys(struct rchar_keys *keys, const struct rchar_wire_map *map,
+		    const __le32 *values)
+{
+	u32 i, first = le32_to_cpu(map->first), count = le32_to_cpu(map->count);
+
+	if (!first) {
+		keys->attempt = le32_to_cpu(map->attempt);
+		keys->shift = map->shift;
+		keys->have = 0;
+	}
+	if (first != keys->have || map->shift != keys->shift ||
+	    le32_to_cpu(map->attempt) != keys->attempt)
+		return -EPROTO;
+	for (i = 0; i < count; i++) {
+		u32 *block = block_for(keys, first + i);
+
+		if (!block)
+			return -ENOMEM;
+		block[(first + i) % RCHAR_WIRE_MAP_KEYS] = le32_to_cpu(values[i]);
+	}
+	keys->have += count;
+	return 0;
+}
+
+/**
+ * rchar_keys_add() - keys arrived
+ * @keys: the keys
+ * @flow: the flow that brought them
+ * @map: rchar_map_check() found it well formed
+ * @values: the keys in it
+ *
+ * Keys of another connection than the current one were under way for long: they are of
+ * no use.
+ *
+ * Return: 0; -ENOMEM to get them again; -EPROTO when they do not follow on the last.
+ */
+int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
+		   const struct rchar_wire_map *map, const __le32 *values)
+{
+	int ret = 0;
+
+	spin_lock_bh(&flow->lock);
+	if (flow->lane && flow->lane->self.attempt == le32_to_cpu(map->attempt))
+		ret = add_keys(keys, map, values);
+	spin_unlock_bh(&flow->lock);
+	if (!ret)
+		rchar_rdma_pump(flow);
+	return ret;
+}
+
+static bool usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
+{
+	return keys->shift && keys->attempt == lane->self.attempt &&
+	       keys->have == chunks(keys);
+}
+
+static u32 key_at(struct rchar_keys *keys, u64 offset)
+{
+	u64 index = offset >> keys->shift;
+	u32 *block = xa_load(&keys->blocks, index / RCHAR_WIRE_MAP_KEYS);
+
+	return block[index % RCHAR_WIRE_MAP_KEYS];
+}
+
+/* ---- posting ---- */
+
+static void restart(struct rchar_io *io)
+{
+	io->pos = 0;
+	io->vec = 0;
+	io->vec_at = 0;
+	io->failed = false;
+}
+
+static enum dma_data_direction direction(const struct rchar_io *io)
+{
+	return io->write ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+}
+
+static void unmap(struct rchar_rdma *r, struct ib_device *dev)
+{
+	while (r->nr--)
+		ib_dma_unmap_page(dev, r->sge[r->nr].addr, r->sge[r->nr].length,
+				  direction(r->io));
+	r->nr = 0;
+}
+
+/* Map what comes next of the operation, up to @len bytes; returns how many. */
+static u32 map(struct rchar_rdma *r, struct rchar_lane *lane, u32 len)
+{
+	struct ib_device *dev = lane->cm_id->device;
+	int max = r->io->write ? lane->rdma_sge : lane->rdma_sge_rd;
+	struct rchar_io *io = r->io;
+	u32 done = 0;
+
+	for (r->nr = 0; done < len && r->nr < max; r->nr++) {
+		const struct bio_vec *v = &io->vecs[io->vec];
+		struct ib_sge *sge = &r->sge[r->nr];
+
+		sge->length = min(len - done, v->bv_len - io->vec_at);
+		sge->lkey = lane->pd->local_dma_lkey;
+		if (rchar_inject(RCHAR_FAULT_MAP))
+			return 0;
+		sge->addr = ib_dma_map_page(dev, v->bv_page, v->bv_offset + io->vec_at,
+					    sge->length, direction(io));
+		if (ib_dma_mapping_error(dev, sge->addr))
+			return 0;
+		done += sge->length;
+		io->vec_at += sge->length;
+		if (io->vec_at == v->bv_len) {
+			io->vec++;
+			io->vec_at = 0;
+		}
+	}
+	return done;
+}
+
+static void rdma_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* One work request of an operation. False: the lane has failed. */
+static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
+{
+	struct rchar_rdma *r = list_first_entry(&lane->rdma.idle, struct rchar_rdma, entry);
+	u64 offset = io->offset + io->pos, chunk = 1ULL << io->keys->shift;
+	u32 len = min_t(u64, io->len - io->pos, chunk - (offset & (chunk - 1)));
+	const struct ib_send_wr *bad;
+
+	r->io = io;
+	len = map(r, lane, len);
+	if (!len) {
+		unmap(r, lane->cm_id->device);
+		goto fail;
+	}
+	r->cqe.done = rdma_done;
+	r->wr = (struct ib_rdma_wr){
+		.wr = {
+			.wr_cqe = &r->cqe,
+			.sg_list = r->sge,
+			.num_sge = r->nr,
+			.opcode = io->write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.remote_addr = offset & (chunk - 1),
+		.rkey = key_at(io->keys, offset),
+	};
+	list_del(&r->entry);
+	lane->rdma.reads += !io->write;
+	io->outstanding++;
+	io->pos += len;
+	if (!rchar_inject(RCHAR_FAULT_POST_SEND) &&
+	    !ib_post_send(lane->cm_id->qp, &r->wr.wr, &bad))
+		return true;
+	io->outstanding--;
+	lane->rdma.reads -= !io->write;
+	list_add(&r->entry, &lane->rdma.idle);
+	unmap(r, lane->cm_id->device);
+fail:
+	io->failed = true;
+	lane->tx.open = false;
+	rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+	return false;
+}
+
+static bool may_post(const struct rchar_lane *lane, const struct rchar_io *io)
+{
+	return !list_empty(&lane->rdma.idle) &&
+	       (io->write || lane->rdma.reads < lane->rdma.reads_max);
+}
+
+static void pump(struct rchar_flow *flow)
+{
+	struct rchar_lane *lane = flow->lane;
+	struct rchar_io *io, *tmp;
+
+	lockdep_assert_held(&flow->lock);
+	if (!lane || !lane->tx.ready || !lane->tx.open || !lane->rdma.slots)
+		return;
+	list_for_each_entry_safe(io, tmp, &flow->ios, entry) {
+		if (!usable(io->keys, lane))
+			continue;
+		/* What an earlier connection left comes to its end first. */
+		if (io->failed && io->outstanding)
+			continue;
+		if (io->failed)
+			restart(io);
+		while (io->pos < io->len && may_post(lane, io))
+			if (!post_one(lane, io))
+				return;
+		if (io->pos == io->len)
+			list_del_init(&io->entry);
+		else if (list_empty(&lane->rdma.idle))
+			return;
+	}
+}
+
+/**
+ * rchar_rdma_pump() - something changed: post what can be posted
+ * @flow: the flow
+ */
+void rchar_rdma_pump(struct rchar_flow *flow)
+{
+	spin_lock_bh(&flow->lock);
+	pump(flow);
+	spin_unlock_bh(&flow->lock);
+}
+
+/* A request came back. Returns the operation when it is over. */
+static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane *lane,
+				     struct rchar_rdma *r, bool ok)
+{
+	struct rchar_io *io = r->io;
+
+	lockdep_assert_held(&flow->lock);
+	unmap(r, lane->cm_id->device);
+	list_add(&r->entry, &lane->rdma.idle);
+	lane->rdma.reads -= !io->write;
+	io->outstanding--;
+	io->failed |= !ok;
+	if (io->outstanding)
+		return NULL;
+	if (io->keys->error && (io->failed || io->pos < io->len)) {
+		list_del_init(&io->entry);
+		io->error = io->keys->error;
+		return io;
+	}
+	if (io->failed) {
+		/* In front: it has waited longest. */
+		if (list_empty(&io->entry))
+			list_add(&io->entry, &flow->ios);
+		return NULL;
+	}
+	return io->pos == io->len ? io : NULL;
+}
+
+static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rchar_rdma *r = container_of(wc->wr_cqe, struct rchar_rdma, cqe);
+	struct rchar_lane *lane = cq->cq_context;
+	struct rchar_flow *flow = lane->flow;
+	struct rchar_io *io;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		trace_rchar_wc_error(lane, r->io->write ? "write" : "read", wc->status);
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+	} else {
+		lane->last_rx = jiffies;
+		WRITE_ONCE(lane->link->progress_at, jiffies);
+	}
+	spin_lock_bh(&flow->lock);
+	io = complete_one(flow, lane, r, wc->status == IB_WC_SUCCESS);
+	if (flow->lane == lane)
+		pump(flow);
+	spin_unlock_bh(&flow->lock);
+	if (io)
+		io->end(io);
+}
+
+/**
+ * rchar_rdma_submit() - begin an operation
+ * @flow: the flow of its session
+ * @io: the operation, filled in; it ends by @io->end, perhaps before this returns
+ */
+void rchar_rdma_submit(struct rchar_flow *flow, struct rchar_io *io)
+{
+	int error;
+
+	spin_lock_bh(&flow->lock);
+	error = io->keys->error;
+	if (!error) {
+		list_add_tail(&io->entry, &flow->ios);
+		pump(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+	if (error) {
+		io->error = error;
+		io->end(io);
+	}
+}
+
+/**
+ * rchar_rdma_cancel() - the session is over
+ * @flow: its flow
+ * @keys: its keys
+ * @error: negative errno for operations that did not complete
+ *
+ * Those in a send queue end when they come back.
+ */
+void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error)
+{
+	struct rchar_io *io, *tmp;
+	LIST_HEAD(ended);
+
+	spin_lock_bh(&flow->lock);
+	keys->error = error;
+	list_for_each_entry_safe(io, tmp, &flow->ios, entry) {
+		if (io->keys != keys)
+			continue;
+		list_del_init(&io->entry);
+		if (!io->outstanding) {
+			io->error = error;
+			list_add_tail(&io->entry, &ended);
+		}
+	}
+	spin_unlock_bh(&flow->lock);
+	list_for_each_entry_safe(io, tmp, &ended, entry) {
+		list_del_init(&io->entry);
+		io->end(io);
+	}
+}
+
+/**
+ * rchar_lane_rdma_alloc() - a lane gets its work requests
+ * @lane: the lane, not connected yet
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rchar_lane_rdma_alloc(struct rchar_lane *lane)
+{
+	int i;
+
+	INIT_LIST_HEAD(&lane->rdma.idle);
+	lane->rdma.slots = kcalloc(RCHAR_LANE_RDMA, sizeof(*lane->rdma.slots), GFP_KERNEL);
+	if (!lane->rdma.slots)
+		return -ENOMEM;
+	for (i = 0; i < RCHAR_LANE_RDMA; i++)
+		list_add_tail(&lane->rdma.slots[i].entry, &lane->rdma.idle);
+	return 0;
+}

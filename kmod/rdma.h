@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One-sided operations: RDMA READ and WRITE between memory of this host and the region of
+ * a peer. An operation outlives connections: what a lost one interrupts begins afresh on
+ * the next, which is harmless as both are idempotent.
+ */
+#ifndef RCHAR_RDMA_H
+#define RCHAR_RDMA_H
+
+#include <linux/bvec.h>
+#include <linux/list.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include "wire.h"
+
+struct rchar_flow;
+struct rchar_lane;
+
+/* One-sided work requests that a lane may have in its send queue. */
+#define RCHAR_LANE_RDMA		64
+/* Pieces of local memory of one of them; a device may allow fewer. */
+#define RCHAR_RDMA_SGE		8
+
+/**
+ * struct rchar_keys - the peer's keys of a region; flow->lock
+ * @size: bytes of the region
+ * @blocks: by index / RCHAR_WIRE_MAP_KEYS: arrays of that many keys
+ * @attempt: of the connection on which they are valid
+ * @shift: a chunk has 1 << @shift bytes
+ * @have: keys received for @attempt; all there are when the region is covered
+ * @error: the session is over: negative errno for operations
+ */
+struct rchar_keys {
+	u64 size;
+	struct xarray blocks;
+	u32 attempt;
+	u8 shift;
+	u64 have;
+	int error;
+};
+
+/**
+ * struct rchar_io - one operation
+ * @entry: of rchar_flow.ios while it has something to post
+ * @keys: of its session, which it holds
+ * @write: RDMA WRITE, else READ
+ * @offset: in the region
+ * @len: bytes
+ * @vecs: local memory, @len bytes; contiguous pages in each
+ * @pos: posted up to; flow->lock, like all below
+ * @vec: where in @vecs that is
+ * @vec_at: and where in that one
+ * @outstanding: work requests in send queues
+ * @failed: one of them did not complete: all begins afresh
+ * @error: what came of it, when @end is called
+ * @end: it is over; called without locks, in any context but hard interrupt
+ */
+struct rchar_io {
+	struct list_head entry;
+	struct rchar_keys *keys;
+	bool write;
+	u64 offset;
+	u32 len;
+	const struct bio_vec *vecs;
+	u32 pos;
+	u32 vec;
+	u32 vec_at;
+	u32 outstanding;
+	bool failed;
+	int error;
+	void (*end)(struct rchar_io *io);
+};
+
+/**
+ * struct rchar_rdma - one work request of a lane; flow->lock
+ * @entry: of rchar_lane_rdma.idle
+ * @cqe: tells of its completion
+ * @io: what it is part of
+ * @nr: length of @sge
+ * @sge: mapped local memory
+ * @wr: the request
+ */
+struct rchar_rdma {
+	struct list_head entry;
+	struct ib_cqe cqe;
+	struct rchar_io *io;
+	int nr;
+	struct ib_sge sge[RCHAR_RDMA_SGE];
+	struct ib_rdma_wr wr;
+};
+
+/**
+ * struct rchar_lane_rdma - what a lane has for them; flow->lock
+ * @slots: RCHAR_LANE_RDMA of them; made when first used
+ * @idle: those not in the send queue
+ * @reads: READs in the send queue
+ * @reads_max: so many the peer answers at once
+ */
+struct rchar_lane_rdma {
+	struct rchar_rdma *slots;
+	struct list_head idle;
+	unsigned int reads;
+	unsigned int reads_max;
+};
+
+void rchar_keys_init(struct rchar_keys *keys, u64 size);
+void rchar_keys_destroy(struct rchar_keys *keys);
+int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
+		   const struct rchar_wire_map *map, const __le32 *values);
+void rchar_rdma_submit(struct rchar_flow *flow, struct rchar_io *io);
+void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error);
+void rchar_rdma_pump(struct rchar_flow *flow);
+int rchar_lane_rdma_alloc(struct rchar_lane *lane);
+
+#endif /* RCHAR_RDMA_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The memory that a listening memory channel exports, and the files of this host on it. */
+#ifndef RCHAR_REGION_H
+#define RCHAR_REGION_H
+
+#include <linux/kref.h>
+#include <linux/mm_types.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include "wire.h"
+
+struct file_operations;
+struct rchar_atomic;
+
+/**
+ * struct rchar_region - exported memory
+ * @ref: one each for the channel, its open files, and sessions of peers. Pages that are
+ *	 mapped have references of their own.
+ * @size: bytes
+ * @access: enum rchar_access: what peers may do; files of this host are not bound by it
+ * @nr_pages: length of @pages
+ * @pages: zeroed at first, each its own
+ * @lock: protects @rings and @last
+ * @rings: how often peers rang
+ * @last: what the last one rang with
+ * @wait: who waits for rings
+ */
+struct rchar_region {
+	struct kref ref;
+	u64 size;
+	u32 access;
+	unsigned long nr_pages;
+	struct page **pages;
+	spinlock_t lock;
+	u64 rings;
+	u32 last;
+	wait_queue_head_t wait;
+};
+
+struct rchar_region *rchar_region_create(u64 size, u32 access);
+void rchar_region_put(struct rchar_region *region);
+int rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call);
+u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call,
+		      bool peer, u64 *old);
+
+static inline void rchar_region_get(struct rchar_region *region)
+{
+	kref_get(&region->ref);
+}
+
+/* Of a memory channel that listens. */
+extern const struct file_operations rchar_region_fops;
+
+#endif /* RCHAR_REGION_H */

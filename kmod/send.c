@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a session sends: control frames, data within the windows. */
+#include "session_priv.h"
+#include <linux/fs.h>
+#include <linux/poll.h>
+#include "channel.h"
+#include "export.h"
+#include "memory.h"
+#include "region.h"
+#include "seq.h"
+#include "txbuf.h"
+
+/* What a frame on its way out costs in memory, about, beside its payload. */
+#define FRAME_COST		512u
+/* So many may be on their way whatever the window. */
+#define FRAMES_MIN		64u
+
+static void advertise_window(struct rchar_session *s)
+{
+	s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
+}
+
+/* Also counts what the payload takes of the window. */
+static void queue_frames(struct rchar_session *s, struct list_head *frames)
+{
+	struct rchar_txbuf *txb;
+
+	lockdep_assert_held(&s->lock);
+	advertise_window(s);
+	list_for_each_entry(txb, frames, queue) {
+		if (rchar_op_carries_data(txb->hdr.op))
+			s->tx_next += txb->hdr.len;
+		if (txb->hdr.flags & RCHAR_FRAME_LAST) {
+			s->tx_next += RCHAR_WIRE_MESSAGE_COST;
+			s->tx_messages++;
+		}
+		rchar_session_get(s);
+		txb->session = s;
+		txb->hdr.session = s->id;
+		txb->hdr.window = s->rx_edge;
+		txb->end = s->tx_next;
+		s->tx_frames++;
+	}
+	rchar_flow_queue(s->flow, frames);
+}
+
+static void fill_open(struct rchar_session *s, struct rchar_txbuf *txb)
+{
+	struct rchar_wire_open *open = (void *)txb->data;
+
+	open->type = s->channel->config.type;
+	open->flags = s->open_flags;
+	open->max_message = cpu_to_le32(s->max_message);
+	strscpy(open->name, s->channel->config.remote, sizeof(open->name));
+	txb->hdr.len = sizeof(*open);
+}
+
+static void fill_opened(struct rchar_session *s, struct rchar_txbuf *txb)
+{
+	struct rchar_wire_opened *opened = (void *)txb->data;
+
+	opened->max_message = cpu_to_le32(s->max_message);
+	txb->hdr.len = sizeof(*opened);
+	if (s->export) {
+		struct rchar_wire_region *region = (void *)(opened + 1);
+
+		region->size = cpu_to_le64(s->export->region->size);
+		region->access = s->export->region->access;
+		region->atomics = RCHAR_ATOMICS_SW;
+		txb->hdr.len += sizeof(*region);
+	}
+}
+
+/**
+ * rchar_session_fill_status() - the payload of REFUSED and RESET
+ * @txb: the frame
+ * @reason: enum rchar_reason
+ */
+void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason)
+{
+	struct rchar_wire_status *status = (void *)txb->data;
+
+	status->reason = cpu_to_le32(reason);
+	status->error = cpu_to_le32(-rchar_reason_errno(reason));
+	txb->hdr.len = sizeof(*status);
+}
+
+/**
+ * rchar_session_send_wanted() - send the control frames that are wanted, in order
+ * @s: the session; its lock is held
+ *
+ * Those that find no memory are sent by the timer.
+ */
+void rchar_session_send_wanted(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	while (s->wanted) {
+		u8 op = __ffs(s->wanted);
+		struct rchar_txbuf *txb;
+		LIST_HEAD(frames);
+
+		txb = rchar_txbuf_alloc(op, sizeof(struct rchar_wire_open),
+					GFP_ATOMIC | __GFP_NOWARN);
+		if (!txb)
+			break;
+		s->wanted &= ~BIT(op);
+		if (op == RCHAR_OP_OPEN) {
+			fill_open(s, txb);
+			s->open_sent = true;
+		} else if (op == RCHAR_OP_OPENED) {
+			fill_opened(s, txb);
+		} else if (op == RCHAR_OP_RESET) {
+			rchar_session_fill_status(txb, s->reason);
+		}
+		if (op == RCHAR_OP_FIN || op == RCHAR_OP_RESET)
+			txb->hdr.flags = RCHAR_FRAME_ACK;
+		list_add(&txb->queue, &frames);
+		queue_frames(s, &frames);
+	}
+	rchar_session_rearm(s);
+}
+
+/**
+ * rchar_session_queue_locked() - queue control frames of a type
+ * @session: the session, open; its lock is held
+ * @frames: the frames, linked by rchar_txbuf.queue; taken over
+ */
+void rchar_session_queue_locked(struct rchar_session *session, struct list_head *frames)
+{
+	lockdep_assert_held(&session->lock);
+	queue_frames(session, frames);
+}
+
+/**
+ * rchar_session_send_control() - queue control frames of a type
+ * @session: the session
+ * @frames: the frames, linked by rchar_txbuf.queue; taken over when 0 is returned
+ *
+ * Return: 0; -ENOMEM; -ECONNRESET when it is not open.
+ */
+int rchar_session_send_control(struct rchar_session *session, struct list_head *frames)
+{
+	int ret = 0;
+
+	spin_lock_bh(&session->lock);
+	/* They must not overtake an OPENED that found no memory yet. */
+	rchar_session_send_wanted(session);
+	if (session->state != RCHAR_SESSION_OPEN)
+		ret = -ECONNRESET;
+	else if (session->wanted)
+		ret = -ENOMEM;
+	else
+		queue_frames(session, frames);
+	spin_unlock_bh(&session->lock);
+	return ret;
+}
+
+/**
+ * rchar_session_keys() - keys of the peer's region
+ * @session: of a memory channel that connects
+ */
+struct rchar_keys *rchar_session_keys(struct rchar_session *session)
+{
+	return &session->import->keys;
+}
+
+/**
+ * rchar_session_frame_max() - bytes that a frame to the peer may carry
+ * @session: the session, open
+ */
+u32 rchar_session_frame_max(struct rchar_session *session)
+{
+	return READ_ONCE(session->link->tx_max) ?: RCHAR_WIRE_FRAME_MIN;
+}
+
+/**
+ * rchar_session_write_room() - bytes that may be written now
+ * @session: the session
+ *
+ * What the peer's window allows, and no more than our own unacknowledged; and no more
+ * frames than that memory is good for: single bytes of sessions that take turns cannot
+ * be appended to each other.
+ */
+u32 rchar_session_write_room(struct rchar_session *session)
+{
+	u32 frames_max = max(session->window / FRAME_COST, FRAMES_MIN);
+	u32 next = READ_ONCE(session->tx_next);
+	s32 peer = READ_ONCE(session->tx_edge) - next;
+	s32 own = session->window - (next - READ_ONCE(session->tx_acked));
+
+	if (READ_ONCE(session->tx_frames) >= frames_max)
+		return 0;
+	return max_t(s32, min(peer, own), 0);
+}
+
+/**
+ * rchar_session_writable() - is there enough room to wake a writer for?
+ * @session: the session
+ *
+ * A quarter of the smaller window, not every frame's worth; never nothing. And no less
+ * than the last message needs that did not fit.
+ */
+bool rchar_session_writable(struct rchar_session *session)
+{
+	u32 enough = min(session->window, READ_ONCE(session->peer_window)) / 4;
+	/* The limit may have shrunk since: the next write() says so. */
+	u32 need = min(READ_ONCE(session->tx_need),
+		       READ_ONCE(session->max_message) + RCHAR_WIRE_MESSAGE_COST);
+
+	return rchar_session_write_room(session) >= max3(enough, need, 1u);
+}
+
+/**
+ * rchar_session_need_room() - what the next message waits for
+ * @session: the session; the caller holds its write mutex
+ * @room: bytes, RCHAR_WIRE_MESSAGE_COST included, or 0
+ */
+void rchar_session_need_room(struct rchar_session *session, u32 room)
+{
+	WRITE_ONCE(session->tx_need, room);
+}
+
+static int write_error(struct rchar_session *s)
+{
+	if (s->state == RCHAR_SESSION_DEAD)
+		return s->error;
+	if (s->shut & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
+		return -EPIPE;
+	if (s->state != RCHAR_SESSION_OPEN)
+		return -EAGAIN;
+	return 0;
+}
+
+/**
+ * rchar_session_write_error() - may a program write?
+ * @session: the session
+ *
+ * Return: 0; -EAGAIN before it is open; -EPIPE when a half is shut; or why it ended.
+ */
+int rchar_session_write_error(struct rchar_session *session)
+{
+	int ret;
+
+	spin_lock_bh(&session->lock);
+	ret = write_error(session);
+	spin_unlock_bh(&session->lock);
+	return ret;
+}
+
+/**
+ * rchar_session_wake_writers() - there may be room for who waits
+ * @session: the session
+ */
+void rchar_session_wake_writers(struct rchar_session *session)
+{
+	if (rchar_session_writable(session) && wq_has_sleeper(&session->write_wait))
+		wake_up_interruptible_poll(&session->write_wait,
+					   EPOLLOUT | EPOLLWRNORM);
+}
+
+/**
+ * rchar_session_send() - queue frames with data; nothing comes between them
+ * @session: the session; the caller holds its write mutex
+ * @frames: the frames, linked by rchar_txbuf.queue, within the room; taken over
+ *
+ * Return: 0; or as rchar_session_write_error(), or -ENOMEM, with nothing taken.
+ */
+int rchar_session_send(struct rchar_session *session, struct list_head *frames)
+{
+	int ret;
+
+	spin_lock_bh(&session->lock);
+	ret = write_error(session);
+	/* Data must not overtake an OPENED that found no memory yet. */
+	if (!ret && session->wanted)
+		rchar_session_send_wanted(session);
+	if (!ret && session->wanted)
+		ret = -ENOMEM;
+	if (!ret)
+		queue_frames(session, frames);
+	spin_unlock_bh(&session->lock);
+	return ret;
+}
+
+/**
+ * rchar_session_append() - add bytes to a frame that still waits to be sent
+ * @session: the session; the caller holds its write mutex
+ * @data: the bytes
+ * @len: how many, within the room
+ *
+ * Return: false when there is none: the caller makes a new frame.
+ */
+bool rchar_session_append(struct rchar_session *session, const void *data, u32 len)
+{
+	bool ok;
+
+	spin_lock_bh(&session->lock);
+	ok = !write_error(session) &&
+	     rchar_flow_append(session->flow, session, data, len,
+			       session->tx_next + len);
+	if (ok)
+		session->tx_next += len;
+	spin_unlock_bh(&session->lock);
+	return ok;
+}

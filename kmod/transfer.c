@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "transfer.h"
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include "channel.h"
+#include "compat/compat.h"
+#include "ledger.h"
+#include "session.h"
+
+/* Unpinning pages of a file that must be marked dirty may sleep. */
+static struct workqueue_struct *transfer_wq;
+
+static void release_pages_of(struct rchar_transfer *t)
+{
+	unsigned int i;
+
+	if (t->mm) {
+		unpin_user_pages_dirty_lock(t->pages, t->nr_pages, !t->io.write);
+		atomic64_sub(t->nr_pages, &t->mm->pinned_vm);
+		atomic64_sub((u64)t->nr_pages << PAGE_SHIFT,
+			     &t->session->channel->pinned);
+		mmdrop(t->mm);
+	} else {
+		for (i = 0; i < t->nr_pages; i++)
+			put_page(t->pages[i]);
+	}
+	t->nr_pages = 0;
+	t->mm = NULL;
+}
+
+static void release(struct kref *ref)
+{
+	struct rchar_transfer *t = container_of(ref, struct rchar_transfer, ref);
+
+	if (t->nr_pages)
+		release_pages_of(t);
+	rchar_session_put(t->session);
+	rchar_ledger_del(RCHAR_OBJ_TRANSFER);
+	kfree(t);
+}
+
+/**
+ * rchar_transfer_put() - drop a reference
+ * @t: the operation
+ */
+void rchar_transfer_put(struct rchar_transfer *t)
+{
+	kref_put(&t->ref, release);
+}
+
+/* Everything but what rdma.c does. */
+static void finish(struct rchar_transfer *t)
+{
+	struct rchar_session *s = t->session;
+	struct kiocb *iocb = t->iocb;
+	long ret = t->io.error ?: (long)t->io.len;
+
+	if (!t->io.error) {
+		rchar_stats_inc(t->io.write ? &s->channel->stats.writes :
+					       &s->channel->stats.reads);
+		rchar_stats_add(t->io.write ? &s->channel->stats.tx_bytes :
+					       &s->channel->stats.rx_bytes, t->io.len);
+	}
+	if (iocb) {
+		/* The program may look at its memory as soon as it is told. */
+		release_pages_of(t);
+		iocb->ki_complete(iocb, ret);
+	}
+	complete(&t->done);
+	rchar_transfer_put(t);
+}
+
+static void finish_work(struct work_struct *work)
+{
+	finish(container_of(work, struct rchar_transfer, work));
+}
+
+/* They were made dirty before; who cleaned them since has to be told again. */
+static bool all_dirty(const struct rchar_transfer *t)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->nr_pages; i++)
+		if (!PageDirty(compound_head(t->pages[i])))
+			return false;
+	return true;
+}
+
+static void io_end(struct rchar_io *io)
+{
+	struct rchar_transfer *t = container_of(io, struct rchar_transfer, io);
+
+	if (t->mm && !io->write && !all_dirty(t))
+		queue_work(transfer_wq, &t->work);
+	else
+		finish(t);
+}
+
+/**
+ * rchar_transfer_create() - an operation without memory
+ * @session: the session
+ * @offset: in the region
+ * @write: to the peer
+ * @gfp: how to allocate
+ *
+ * Return: the operation, with one reference, or NULL.
+ */
+struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 offset, bool write,
+				 gfp_t gfp)
+{
+	size_t size = sizeof(struct rchar_transfer) +
+		      RCHAR_TRANSFER_PAGES * (sizeof(struct bio_vec) + sizeof(struct page *));
+	struct rchar_transfer *t = kmalloc(size, gfp);
+
+	if (!t)
+		return NULL;
+	memset(t, 0, sizeof(*t));
+	rchar_ledger_add(RCHAR_OBJ_TRANSFER);
+	kref_init(&t->ref);
+	rchar_session_get(session);
+	t->session = session;
+	init_completion(&t->done);
+	INIT_WORK(&t->work, finish_work);
+	INIT_LIST_HEAD(&t->io.entry);
+	t->pages = (struct page **)(t->vecs + RCHAR_TRANSFER_PAGES);
+	t->io.keys = rchar_session_keys(session);
+	t->io.offset = offset;
+	t->io.write = write;
+	t->io.vecs = t->vecs;
+	t->io.end = io_end;
+	return t;
+}
+
+/* A piece of memory within one page; joined to the last one when it follows on it. */
+static void add_vec(struct rchar_transfer *t, unsigned int *nr, struct page *page, u32 at,
+		    u32 len)
+{
+	struct bio_vec *last = *nr ? &t->vecs[*nr - 1] : NULL;
+
+	t->io.len += len;
+	if (last && page_to_phys(last->bv_page) + last->bv_offset + last->bv_len ==
+		    page_to_phys(page) + at) {
+		last->bv_len += len;
+		return;
+	}
+	t->vecs[(*nr)++] = (struct bio_vec){ page, len, at };
+}
+
+static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter *iter,
+		    size_t len)
+{
+	unsigned long addr = rchar_compat_iter_addr(iter);
+	u32 at = offset_in_page(addr);
+	int n, i, got, want = min_t(size_t, DIV_ROUND_UP(at + len, PAGE_SIZE),
+				    RCHAR_TRANSFER_PAGES - t->nr_pages);
+	size_t done = 0;
+
+	got = pin_user_pages_fast(addr & PAGE_MASK, want,
+				  FOLL_LONGTERM | (t->io.write ? 0 : FOLL_WRITE),
+				  t->pages + t->nr_pages);
+	if (got <= 0)
+		return got ?: -EFAULT;
+	for (i = 0; i < got; i++, at = 0) {
+		n = min_t(size_t, len - done, PAGE_SIZE - at);
+		add_vec(t, nr, t->pages[t->nr_pages++], at, n);
+		done += n;
+	}
+	iov_iter_advance(iter, done);
+	return got < want ? -EFAULT : 0;
+}
+
+/* What RLIMIT_MEMLOCK says of memory registered by verbs holds here, too. */
+static bool may_pin(struct mm_struct *mm, unsigned int pages)
+{
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	return atomic64_read(&mm->pinned_vm) + pages <= limit || capable(CAP_IPC_LOCK);
+}
+
+/**
+ * rchar_transfer_pin() - use the program's own memory
+ * @t: an operation without memory
+ * @iter: user memory; advanced behind what is taken
+ * @len: bytes wanted
+ *
+ * Takes as much as there is, and as the operation has room for: see @t->io.len.
+ *
+ * Context: process; may sleep to fault pages in.
+ * Return: 0; -EFAULT when there is none; -ENOMEM when RLIMIT_MEMLOCK is in the way.
+ */
+int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
+{
+	struct mm_struct *mm = current->mm;
+	unsigned int nr = 0;
+	int ret = 0, i;
+
+	if (!mm || !may_pin(mm, DIV_ROUND_UP(len, PAGE_SIZE) + 1))
+		return -ENOMEM;
+	while (!ret && t->io.len < len && t->nr_pages < RCHAR_TRANSFER_PAGES)
+		ret = pin_some(t, &nr, iter,
+			       min(len - t->io.len, rchar_compat_iter_len(iter)));
+	if (!t->nr_pages)
+		return ret;
+	mmgrab(mm);
+	t->mm = mm;
+	atomic64_add(t->nr_pages, &mm->pinned_vm);
+	atomic64_add((u64)t->nr_pages << PAGE_SHIFT, &t->session->channel->pinned);
+	for (i = 0; !t->io.write && i < t->nr_pages; i++)
+		if (!PageDirty(compound_head(t->pages[i])))
+			set_page_dirty_lock(t->pages[i]);
+	return 0;
+}
+
+/**
+ * rchar_transfer_bounce() - use memory of our own
+ * @t: an operation without memory
+ * @len: bytes, at most (RCHAR_TRANSFER_PAGES - 1) pages
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rchar_transfer_bounce(struct rchar_transfer *t, size_t len)
+{
+	unsigned int nr = 0;
+
+	while (t->io.len < len) {
+		struct page *page = alloc_page(GFP_KERNEL);
+
+		if (!page)
+			return -ENOMEM;
+		t->pages[t->nr_pages++] = page;
+		add_vec(t, &nr, page, 0, min_t(size_t, len - t->io.len, PAGE_SIZE));
+	}
+	return 0;
+}
+
+/**
+ * rchar_transfer_copy() - between memory of our own and the program's
+ * @t: after rchar_transfer_bounce(); when it reads, after it has completed
+ * @iter: the program's memory
+ *
+ * Return: bytes; fewer than all when user memory faults.
+ */
+size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter)
+{
+	size_t done = 0;
+
+	while (done < t->io.len) {
+		void *page = page_address(t->pages[done >> PAGE_SHIFT]);
+		size_t n = min_t(size_t, t->io.len - done, PAGE_SIZE);
+		size_t got = t->io.write ? copy_from_iter(page, n, iter) :
+					    copy_to_iter(page, n, iter);
+
+		done += got;
+		if (got < n)
+			break;
+	}
+	return done;
+}
+
+/**
+ * rchar_transfer_start() - let it go
+ * @t: with memory; the reference of the caller stays
+ * @iocb: to complete when it is over, or NULL for rchar_transfer_wait()
+ */
+void rchar_transfer_start(struct rchar_transfer *t, struct kiocb *iocb)
+{
+	t->iocb = iocb;
+	kref_get(&t->ref);	/* the io's */
+	rchar_rdma_submit(t->session->flow, &t->io);
+}
+
+/**
+ * rchar_transfer_wait() - until it is over, or the program is killed
+ * @t: after rchar_transfer_start() without an iocb
+ *
+ * Return: 0, -EINTR, or why it failed.
+ */
+int rchar_transfer_wait(struct rchar_transfer *t)
+{
+	if (wait_for_completion_killable(&t->done))
+		return -EINTR;
+	return t->io.error;
+}
+
+/**
+ * rchar_transfer_init() - at module load
+ */
+int rchar_transfer_init(void)
+{
+	transfer_wq = alloc_workqueue("rchar_transfer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return transfer_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rchar_transfer_exit() - at module unload, when no session is left
+ */
+void rchar_transfer_exit(void)
+{
+	destroy_workqueue(transfer_wq);
+}
