@@ -10,6 +10,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "linux/rdma_char.h"
+
 void usage_error(const std::string &text) { throw Failure(EXIT_USAGE, text); }
 
 bool Words::accept(const char *word)
@@ -35,6 +37,9 @@ void Words::end() const
 
 namespace {
 
+// With any unit it still fits into 64 bits.
+const uint64_t max_number = uint64_t{1} << 33;
+
 // Digits at the start of text; the rest goes to unit.
 uint64_t split_number(const std::string &text, const char *what, std::string *unit)
 {
@@ -43,7 +48,7 @@ uint64_t split_number(const std::string &text, const char *what, std::string *un
 
 	while (digits < text.size() && isdigit(static_cast<unsigned char>(text[digits]))) {
 		value = value * 10 + static_cast<uint64_t>(text[digits++] - '0');
-		if (value > UINT32_MAX)
+		if (value > max_number)
 			usage_error(std::string(what) + ": " + text + " is too large");
 	}
 	if (!digits)
@@ -133,10 +138,12 @@ uint32_t parse_number(const std::string &text, const char *what)
 
 	if (!unit.empty())
 		usage_error(std::string(what) + ": '" + text + "' is not a number");
+	if (value > UINT32_MAX)
+		usage_error(std::string(what) + ": " + text + " is too large");
 	return static_cast<uint32_t>(value);
 }
 
-uint32_t parse_size(const std::string &text, const char *what)
+uint64_t parse_size64(const std::string &text, const char *what)
 {
 	std::string unit;
 	uint64_t value = split_number(text, what, &unit);
@@ -149,9 +156,32 @@ uint32_t parse_size(const std::string &text, const char *what)
 		value <<= 30;
 	else if (!unit.empty())
 		usage_error(std::string(what) + ": '" + unit + "' is not k, m or g");
+	return value;
+}
+
+uint32_t parse_size(const std::string &text, const char *what)
+{
+	uint64_t value = parse_size64(text, what);
+
 	if (value > UINT32_MAX)
 		usage_error(std::string(what) + ": " + text + " is too large");
 	return static_cast<uint32_t>(value);
+}
+
+uint32_t parse_access(const std::string &text)
+{
+	if (text == "ro")
+		return RCHAR_ACCESS_RO;
+	if (text == "rw")
+		return RCHAR_ACCESS_RW;
+	usage_error("access: '" + text + "' is not ro or rw");
+}
+
+uint32_t parse_atomics(const std::string &text)
+{
+	if (text == "sw")
+		return RCHAR_ATOMICS_SW;
+	usage_error("atomics: '" + text + "' is not sw");
 }
 
 uint32_t parse_time_ms(const std::string &text, const char *what)

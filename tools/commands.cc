@@ -115,17 +115,23 @@ bool put_setting(Request &r, const std::string &key, Words &words)
 	return true;
 }
 
-void put_node(Request &r, const std::string &key, Words &words)
+void put_fixed(Request &r, const std::string &key, Words &words)
 {
-	if (key == "mode")
+	if (key == "size")
+		r.put_u64(RCHAR_A_CHANNEL_SIZE, parse_size64(words.take("the size"), "size"));
+	else if (key == "access")
+		r.put_u32(RCHAR_A_CHANNEL_ACCESS, parse_access(words.take("the value of access")));
+	else if (key == "atomics")
+		r.put_u32(RCHAR_A_CHANNEL_ATOMICS, parse_atomics(words.take("the value of atomics")));
+	else if (key == "mode")
 		r.put_u32(RCHAR_A_CHANNEL_MODE, parse_mode(words.take("the value of mode")));
 	else if (key == "uid")
 		r.put_u32(RCHAR_A_CHANNEL_UID, parse_user(words.take("the value of uid")));
 	else if (key == "gid")
 		r.put_u32(RCHAR_A_CHANNEL_GID, parse_group(words.take("the value of gid")));
 	else
-		usage_error("'" + key + "' is not a setting; there are: from mode uid gid window "
-			    "max-message backlog open-timeout recovery-timeout linger");
+		usage_error("'" + key + "' is not a setting; there are: from size access atomics mode "
+			    "uid gid window max-message backlog open-timeout recovery-timeout linger");
 }
 
 uint32_t take_type(Words &words)
@@ -176,7 +182,7 @@ void command_add(Words words, const Options &options)
 		std::string key = words.take("a setting");
 
 		if (!put_setting(r, key, words))
-			put_node(r, key, words);
+			put_fixed(r, key, words);
 	}
 	Netlink nl;
 	nl.call(r, "add " + name);

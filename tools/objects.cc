@@ -25,6 +25,8 @@ const char *const type_names[] = {nullptr, "stream", "message", "memory"};
 const char *const role_names[] = {nullptr, "listen", "connect"};
 const char *const channel_states[] = {nullptr,	    "waiting", "listening", "connecting",
 				      "up",	    "retrying", "deleted"};
+const char *const access_names[] = {nullptr, "ro", "rw"};
+const char *const atomics_names[] = {nullptr, "sw"};
 const char *const link_states[] = {nullptr, "down", "connecting", "up", "dying"};
 const char *const session_states[] = {nullptr,	 "accepting", "opening", "waiting",
 				      "open",	 "closing",   "dead"};
@@ -162,6 +164,9 @@ Json stats_value(nlattr *nest)
 		{RCHAR_A_STATS_BAD_FRAMES, "bad_frames", u64_value},
 		{RCHAR_A_STATS_CREDIT_STALLS, "credit_stalls", u64_value},
 		{RCHAR_A_STATS_STRAY_FRAMES, "stray_frames", u64_value},
+		{RCHAR_A_STATS_READS, "reads", u64_value},
+		{RCHAR_A_STATS_WRITES, "writes", u64_value},
+		{RCHAR_A_STATS_CALLS, "calls", u64_value},
 	};
 
 	return object(fields, static_cast<nlattr *>(nla_data(nest)), nla_len(nest));
@@ -259,6 +264,12 @@ Json channel_object(nlattr *attrs, int len)
 		{RCHAR_A_CHANNEL_GID, "gid", u32_value},
 		{RCHAR_A_CHANNEL_WINDOW, "window_bytes", u32_value},
 		{RCHAR_A_CHANNEL_MAX_MESSAGE, "max_message_bytes", u32_value},
+		{RCHAR_A_CHANNEL_SIZE, "size_bytes", u64_value},
+		{RCHAR_A_CHANNEL_ACCESS, "access",
+		 [](nlattr *a) -> Json { return name_of(access_names, nla_get_u32(a)); }},
+		{RCHAR_A_CHANNEL_ATOMICS, "atomics",
+		 [](nlattr *a) -> Json { return name_of(atomics_names, nla_get_u32(a)); }},
+		{RCHAR_A_CHANNEL_PINNED, "pinned_bytes", u64_value},
 		{RCHAR_A_CHANNEL_BACKLOG, "backlog", u32_value},
 		{RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, "open_timeout_ms", u32_value},
 		{RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, "recovery_timeout_ms", u32_value},
@@ -392,6 +403,17 @@ std::string channel_text(const Json &c, bool details)
 	const Json &s = c["stats"];
 	text += " rx " + std::to_string(num(s, "rx_bytes")) + " tx " + std::to_string(num(s, "tx_bytes"));
 	text += " bytes\n" + reason_line(c);
+	if (str(c, "type") == "memory") {
+		text += "   ";
+		if (c.contains("size_bytes"))
+			text += " size " + size_text(num(c, "size_bytes")) + " access " +
+				str(c, "access") + " atomics " + str(c, "atomics");
+		text += " reads " + std::to_string(num(s, "reads")) + " writes " +
+			std::to_string(num(s, "writes")) + " calls " + std::to_string(num(s, "calls"));
+		if (num(c, "pinned_bytes"))
+			text += " pinned " + size_text(num(c, "pinned_bytes"));
+		text += "\n";
+	}
 	if (!details)
 		return text;
 	text += "    mode " + str(c, "mode") + " uid " + std::to_string(num(c, "uid")) + " gid " +
