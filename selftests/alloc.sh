@@ -22,7 +22,7 @@ set_attr() { # FOLDER KEY=VALUE...
 }
 
 # What is quiet stays so: a report of an injected fault looks like a kernel's complaint.
-for fault in $debugfs/{failslab,fail_page_alloc,fail_usercopy} $debugfs/rdma_char/fail_*; do
+for fault in "$debugfs"/{failslab,fail_page_alloc,fail_usercopy} "$debugfs"/rdma_char/fail_*; do
 	set_attr "$fault" verbose=0 ignore-gfp-wait=N ignore-gfp-highmem=N min-order=0 times=1000000
 done
 
@@ -30,7 +30,7 @@ failnth | tee /tmp/failnth
 failnth_ret=${PIPESTATUS[0]}
 ksft_n=$(grep -cE '^(not )?ok' /tmp/failnth)
 ksft_failed=$(grep -c '^not ok' /tmp/failnth)
-[ $failnth_ret = 0 ] || [ "$ksft_failed" != 0 ] || ksft_failed=1
+[ "$failnth_ret" = 0 ] || [ "$ksft_failed" != 0 ] || ksft_failed=1
 rchar del all
 
 # Only allocations with a function of the module in their stack, and none of the RDMA
@@ -55,7 +55,7 @@ many=1000000
 no_faults() {
 	local fault n=0
 
-	for fault in $debugfs/{failslab,fail_page_alloc} $debugfs/rdma_char/fail_*; do
+	for fault in "$debugfs"/{failslab,fail_page_alloc} "$debugfs"/rdma_char/fail_*; do
 		echo 0 >"$fault/probability"
 		n=$((n + many - $(cat "$fault/times")))
 		echo $many >"$fault/times"

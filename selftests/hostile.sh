@@ -22,10 +22,31 @@ traffic=$!
 ) </dev/rchar/honest &
 reader=$!
 
+# An importer whose bytes must stay its own, beside a region that hostile ones get at.
+rchar add rw memory listen 10.0.0.1 size 100001
+rchar add ro memory listen 10.0.0.1 size 100001 access ro
+rchar -w 60 add far memory connect 10.0.0.1/rw
+printf untouched | dd of=/dev/rchar/rw conv=notrunc 2>/dev/null
+printf untouched | dd of=/dev/rchar/ro conv=notrunc 2>/dev/null
+(
+	n=0
+	while [ ! -e /tmp/stop ]; do
+		n=$((n + 1))
+		echo "honest $n" | dd of=/dev/rchar/far bs=4096 seek=20 conv=notrunc 2>/dev/null &&
+			dd if=/dev/rchar/far bs=4096 skip=20 count=1 2>/dev/null | grep -q "^honest $n" ||
+			touch /tmp/broken-importer
+		echo . >>/tmp/imports
+	done
+) &
+importer=$!
+
 badpeer 10.0.0.1 victim mvictim
 ret=$?
+badkeys 10.0.0.1 rw ro | tee /tmp/badkeys
+ret=$((ret + PIPESTATUS[0]))
+nkeys=$(grep -c '^\(not \)\?ok' /tmp/badkeys)
 touch /tmp/stop
-wait $reader
+wait $reader $importer
 kill $traffic 2>/dev/null
 
 honest_traffic_was_not_touched() {
@@ -34,15 +55,27 @@ honest_traffic_was_not_touched() {
 	rchar -j link | grep -o '"initiator":true.*' | grep -q '"connects":1,"failures":0'
 }
 
+memory_was_not_touched() {
+	[ ! -e /tmp/broken-importer ]
+	[ "$(wc -l </tmp/imports)" -gt 5 ]
+	note "$(wc -l </tmp/imports) honest writes and reads"
+	# What the right key wrote is at 8192, what the honest importer did at 81920.
+	dd if=/dev/rchar/rw bs=4096 count=1 2>/dev/null | tr -d '\0' | grep -qx untouched
+	dd if=/dev/rchar/rw bs=4096 skip=3 count=17 2>/dev/null | tr -d '\0' | cmp - /dev/null
+	dd if=/dev/rchar/rw bs=4096 skip=21 2>/dev/null | tr -d '\0' | cmp - /dev/null
+	tr -d '\0' </dev/rchar/ro | grep -qx untouched
+}
+
 everything_was_counted() {
 	[ "$(counter a 'rchar -j version' requests_bad)" = 12 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 42 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 47 ]
 }
 
-ksft_n=63
+ksft_n=$((63 + nkeys))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
+run memory_was_not_touched
 run everything_was_counted
 echo "1..$ksft_n"
 finish

@@ -1,7 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # How channels and links begin, fail, recover and end. Two machines.
+#
+# life.sh [PART]: a slow kernel moves one PART-th of the bytes.
 . ./ksft.sh
+part=${1:-1}
+bytes=$((67108864 / part))
 
 clean() { rchar del all; on b rchar del all; }
 after_failure() { clean; }
@@ -83,16 +87,16 @@ link_reset_in_the_middle_loses_nothing() {
 	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	rio read /dev/rchar/pipe 5 >/tmp/got &
 	reader=$!
-	on b rio write /dev/rchar/pipe 5 67108864 &
+	on b rio write /dev/rchar/pipe 5 $bytes &
 	writer=$!
 	id=$(rchar link | sed -n 's/: from.*//p')
 	for i in 1 2 3 4 5; do
-		sleep 0.3
 		rchar link reset "$id" 2>/dev/null || true
+		sleep 0.3
 	done
 	wait $writer
 	wait $reader
-	[ "$(cat /tmp/got)" = 67108864 ]
+	[ "$(cat /tmp/got)" = $bytes ]
 	# At the side that calls: the other one's link goes when nobody uses it.
 	[ "$(counter b 'rchar -j link' connects)" -ge 2 ]
 	clean
@@ -120,7 +124,7 @@ device_removed_and_back_loses_nothing() {
 	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	rio read /dev/rchar/pipe 8 >/tmp/got &
 	reader=$!
-	on b rio write /dev/rchar/pipe 8 67108864 &
+	on b rio write /dev/rchar/pipe 8 $bytes &
 	writer=$!
 	sleep 0.4
 	on b 'rdma-del; rdma-add'
@@ -129,7 +133,7 @@ device_removed_and_back_loses_nothing() {
 	rdma-add
 	wait $writer
 	wait $reader
-	[ "$(cat /tmp/got)" = 67108864 ]
+	[ "$(cat /tmp/got)" = $bytes ]
 	clean
 }
 
@@ -184,14 +188,14 @@ transfer_over() { # COMMAND THAT BREAKS AND MENDS, on b
 	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	rio read /dev/rchar/pipe 9 >/tmp/got &
 	reader=$!
-	on b rio write /dev/rchar/pipe 9 67108864 &
+	on b rio write /dev/rchar/pipe 9 $bytes &
 	writer=$!
 	until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 1000000 ]'
 	on b "$1"
 	wait $writer
 	wait $reader
 	note "connects $(counter b 'rchar -j link' connects), failures $(counter b 'rchar -j link' failures)"
-	[ "$(cat /tmp/got)" = 67108864 ]
+	[ "$(cat /tmp/got)" = $bytes ]
 	clean
 }
 
@@ -223,7 +227,7 @@ interface_deleted_and_back_loses_nothing() {
 	rchar -w 60 add there stream connect 10.7.0.1/here
 	rio read /dev/rchar/here 9 >/tmp/got &
 	reader=$!
-	rio write /dev/rchar/there 9 33554432 &
+	rio write /dev/rchar/there 9 $bytes &
 	writer=$!
 	until_true 60 eval '[ "$(counter a "rchar -j stats here" rx_bytes)" -gt 1000000 ]'
 	ip link del dummy7
@@ -231,7 +235,7 @@ interface_deleted_and_back_loses_nothing() {
 	dummy
 	wait $writer
 	wait $reader
-	[ "$(cat /tmp/got)" = 33554432 ]
+	[ "$(cat /tmp/got)" = $bytes ]
 	clean
 	ip link del dummy7
 }

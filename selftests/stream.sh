@@ -1,7 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Bytes through stream channels between two machines: a listens, b connects.
+#
+# stream.sh [PART]: a slow kernel moves one PART-th of the bytes.
 . ./ksft.sh
+part=${1:-1}
 
 transfer() { # bytes seed direction
 	local got reader
@@ -36,12 +39,12 @@ sizes_around_borders() {
 	done
 }
 
-random_pieces_256_mib() { transfer 268435456 7 b-to-a; }
+random_pieces_256_mib() { transfer $((268435456 / part)) 7 b-to-a; }
 
 both_directions_at_once() {
-	rio duplex /dev/rchar/pipe 40 33554432 &
+	rio duplex /dev/rchar/pipe 40 $((33554432 / part)) &
 	local here=$!
-	on b rio duplex /dev/rchar/pipe 41 33554432
+	on b rio duplex /dev/rchar/pipe 41 $((33554432 / part))
 	wait $here
 }
 

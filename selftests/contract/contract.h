@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -108,5 +109,6 @@ extern const struct test control_tests[];
 extern const struct test end_tests[];
 extern const struct test message_tests[];
 extern const struct test uring_tests[];
+extern const struct test memory_tests[];
 
 #endif /* CONTRACT_H */

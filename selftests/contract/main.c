@@ -180,7 +180,7 @@ long rx_memory(void)
 
 static const struct test *const chapters[] = {
 	open_tests, stream_tests, message_tests, ready_tests, uring_tests, fault_tests,
-	control_tests, end_tests,
+	control_tests, end_tests, memory_tests,
 };
 
 #define NR_CHAPTERS (sizeof(chapters) / sizeof(chapters[0]))

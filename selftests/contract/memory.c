@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Memory channels: 'here' exports, 'there' imports. */
+#include "contract.h"
+#include <libaio.h>
+
+#define HERE "/dev/rchar/here"
+#define THERE "/dev/rchar/there"
+#define SIZE (1 << 20)
+
+static void add_region(const char *settings)
+{
+	char cmd[200];
+
+	snprintf(cmd, sizeof(cmd), "rchar add here memory listen 10.0.0.1 %s", settings);
+	sh(cmd);
+	sh("rchar -w 60 add there memory connect 10.0.0.1/here");
+}
+
+/* Both sides open, read and write. */
+static void regions(int *far, int *near, const char *settings)
+{
+	add_region(settings);
+	*near = open(HERE, O_RDWR);
+	*far = open(THERE, O_RDWR);
+	CHECK(*near >= 0 && *far >= 0);
+}
+
+/* Bytes that follow from their position. */
+static void pattern(char *buf, size_t len, size_t at)
+{
+	for (size_t i = 0; i < len; i++)
+		buf[i] = (at + i) * 31 + (at + i) / 4093;
+}
+
+static bool has_pattern(const char *buf, size_t len, size_t at)
+{
+	static char want[SIZE];
+
+	pattern(want, len, at);
+	return !memcmp(buf, want, len);
+}
+
+static void a_region_begins_zeroed(void)
+{
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	memset(big, 1, SIZE);
+	CHECK(pread(far, big, SIZE, 0) == SIZE);
+	for (int i = 0; i < SIZE; i++)
+		CHECK(!big[i]);
+}
+
+/* Sizes and offsets around pages, chunks, and what is copied or pinned. */
+static void each_side_reads_what_the_other_wrote(void)
+{
+	static const size_t sizes[] = { 1, 7, 4095, 4096, 4097, 65535, 65536, 65537, 300001 };
+	static char back[SIZE];
+	int far, near;
+
+	regions(&far, &near, "size 5m");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		/* Across the border of two chunks. */
+		off_t at = (2 << 20) - sizes[i] / 2;
+
+		for (int shift = 0; shift < 2; shift++) {
+			pattern(big + shift, sizes[i], at + i);
+			CHECK(pwrite(far, big + shift, sizes[i], at) == (ssize_t)sizes[i]);
+			CHECK(fsync(far) == 0);
+			CHECK(pread(near, back, sizes[i], at) == (ssize_t)sizes[i]);
+			CHECK(has_pattern(back, sizes[i], at + i));
+			pattern(back, sizes[i], at + i + 1);
+			CHECK(pwrite(near, back, sizes[i], at) == (ssize_t)sizes[i]);
+			CHECK(pread(far, big + shift, sizes[i], at) == (ssize_t)sizes[i]);
+			CHECK(has_pattern(big + shift, sizes[i], at + i + 1));
+		}
+	}
+}
+
+static void large_requests_are_whole(void)
+{
+	char *buf = malloc(9 << 20);
+	int far, near;
+
+	regions(&far, &near, "size 9m");
+	for (size_t i = 0; i < 9 << 20; i += 8)
+		memcpy(buf + i, &i, 8);
+	CHECK(write(far, buf, 9 << 20) == 9 << 20);
+	memset(buf, 0, 9 << 20);
+	CHECK(pread(far, buf, 9 << 20, 0) == 9 << 20);
+	for (size_t i = 0; i < 9 << 20; i += 8)
+		CHECK(!memcmp(buf + i, &i, 8));
+}
+
+static void vectors_move_in_order(void)
+{
+	struct iovec v[3] = { { big, 10 }, { big + 5000, 70000 }, { big + 100000, 3 } };
+	static char back[70013];
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	pattern(big, 10, 0);
+	pattern(big + 5000, 70000, 10);
+	pattern(big + 100000, 3, 70010);
+	CHECK(pwritev(far, v, 3, 100) == 70013 && fsync(far) == 0);
+	CHECK(pread(near, back, sizeof(back), 100) == 70013);
+	CHECK(has_pattern(back, sizeof(back), 0));
+	memset(big, 0, SIZE);
+	CHECK(preadv(far, v, 3, 100) == 70013);
+	CHECK(has_pattern(big, 10, 0) && has_pattern(big + 5000, 70000, 10) &&
+	      has_pattern(big + 100000, 3, 70010));
+}
+
+static void mmap_is_the_region(void)
+{
+	int far, near, ro;
+	char *map;
+
+	regions(&far, &near, "size 1m");
+	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, near, 0);
+	CHECK(map != MAP_FAILED);
+	strcpy(map + 5000, "from the mapping");
+	CHECK(pread(far, big, 100, 5000) == 100 && !strcmp(big, "from the mapping"));
+	CHECK(pwrite(far, "from afar", 10, 9000) == 10 && fsync(far) == 0);
+	CHECK(!strcmp(map + 9000, "from afar"));
+	ro = open(HERE, O_RDONLY);
+	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, ro, 0) != MAP_FAILED);
+	CHECK(mmap(NULL, SIZE, PROT_WRITE, MAP_SHARED, ro, 0) == MAP_FAILED && errno == EACCES);
+	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE, near, 0) == MAP_FAILED &&
+	      errno == EINVAL);
+	CHECK(mmap(NULL, SIZE * 2, PROT_READ, MAP_SHARED, near, 0) == MAP_FAILED &&
+	      errno == ENXIO);
+	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, far, 0) == MAP_FAILED &&
+	      errno == ENODEV);
+}
+
+static void mappings_outlive_the_channel(void)
+{
+	int far, near;
+	char *map;
+
+	regions(&far, &near, "size 1m");
+	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, near, 0);
+	CHECK(map != MAP_FAILED);
+	sh("rchar del here");
+	close(near);
+	memset(map, 7, SIZE);
+	CHECK(map[SIZE - 1] == 7);
+}
+
+static void rules_at_the_end(int fd, off_t size)
+{
+	CHECK(pread(fd, big, 100, size - 10) == 10);
+	CHECK(pread(fd, big, 100, size) == 0);
+	CHECK(pread(fd, big, 100, size + 12345678901) == 0);
+	CHECK(pwrite(fd, big, 100, size - 10) == 10);
+	CHECK_ERR(pwrite(fd, big, 100, size), ENOSPC);
+	CHECK_ERR(pwrite(fd, big, 100, size + 12345678901), ENOSPC);
+	CHECK(pread(fd, big, 0, size) == 0 && pwrite(fd, big, 0, size) == 0);
+	CHECK_ERR(pread(fd, big, 1, -1), EINVAL);
+	CHECK_ERR(pwrite(fd, big, 1, -1), EINVAL);
+	CHECK(lseek(fd, 0, SEEK_END) == size);
+	CHECK(read(fd, big, 10) == 0);
+	CHECK_ERR(write(fd, big, 10), ENOSPC);
+	CHECK(lseek(fd, -3, SEEK_CUR) == size - 3);
+	CHECK(read(fd, big, 10) == 3);
+	CHECK_ERR(lseek(fd, size + 1, SEEK_SET), EINVAL);
+	CHECK_ERR(lseek(fd, -1, SEEK_SET), EINVAL);
+}
+
+static void both_sides_keep_the_rules_of_a_file_that_cannot_grow(void)
+{
+	int far, near;
+
+	regions(&far, &near, "size 100001");
+	rules_at_the_end(near, 100001);
+	rules_at_the_end(far, 100001);
+}
+
+static void a_fault_ends_reads_and_writes_of_memory(void)
+{
+	char *half = half_mapped();
+	int far, near, fds[2];
+
+	regions(&far, &near, "size 1m");
+	fds[0] = far;
+	fds[1] = near;
+	for (int i = 0; i < 2; i++) {
+		CHECK_ERR(pread(fds[i], nowhere, 100, 0), EFAULT);
+		CHECK_ERR(pwrite(fds[i], nowhere, 100, 0), EFAULT);
+		CHECK_ERR(pread(fds[i], nowhere, 100000, 0), EFAULT);
+		pattern(half, 4096, 0);
+		CHECK(pwrite(fds[i], half, 8192, 0) == 4096);
+		memset(half, 0, 4096);
+		CHECK(pread(fds[i], half, 8192, 0) == 4096 && has_pattern(half, 4096, 0));
+	}
+}
+
+static void a_read_only_region_is_erofs_for_who_connects(void)
+{
+	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD };
+	int far, near;
+
+	regions(&far, &near, "size 1m access ro");
+	CHECK(pwrite(near, "local", 6, 0) == 6);
+	CHECK(pread(far, big, 6, 0) == 6 && !strcmp(big, "local"));
+	CHECK_ERR(pwrite(far, "x", 1, 0), EROFS);
+	CHECK_ERR(ioctl(far, RCHAR_IOC_ATOMIC, &a), EROFS);
+	CHECK(ioctl(near, RCHAR_IOC_ATOMIC, &a) == 0);
+}
+
+static void atomics_return_what_was_before(void)
+{
+	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD, .offset = 80, .operand = 5 };
+	int far, near, fds[2];
+	uint64_t word = 40;
+
+	regions(&far, &near, "size 1m");
+	fds[0] = far;
+	fds[1] = near;
+	for (int i = 0; i < 2; i++) {
+		word = 40;
+		CHECK(pwrite(near, &word, 8, 80) == 8);
+		a = (struct rchar_atomic){ .op = RCHAR_ATOMIC_ADD, .offset = 80, .operand = 5 };
+		CHECK(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a) == 0 && a.old == 40);
+		a.op = RCHAR_ATOMIC_CAS;
+		a.compare = 44;
+		a.operand = 1;
+		CHECK(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a) == 0 && a.old == 45);
+		a.compare = 45;
+		CHECK(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a) == 0 && a.old == 45);
+		CHECK(pread(far, &word, 8, 80) == 8 && word == 1);
+	}
+}
+
+static void bad_atomics_are_einval(void)
+{
+	struct rchar_atomic good = { .op = RCHAR_ATOMIC_ADD }, a;
+	int far, near, fds[3];
+
+	regions(&far, &near, "size 100001");
+	fds[0] = far;
+	fds[1] = near;
+	for (int i = 0; i < 2; i++) {
+		a = good, a.op = 0;
+		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
+		a = good, a.op = 3;
+		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
+		a = good, a.flags = 1;
+		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
+		a = good, a.offset = 4;
+		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
+		a = good, a.offset = 100000;	/* only a byte of it is inside */
+		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
+		a = good, a.offset = -8;
+		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
+		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, nowhere), EFAULT);
+	}
+	fds[2] = open(THERE, O_RDONLY);
+	a = good;
+	CHECK_ERR(ioctl(fds[2], RCHAR_IOC_ATOMIC, &a), EBADF);
+}
+
+static void *add_thousand(void *arg)
+{
+	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD, .offset = 8, .operand = 1 };
+
+	for (int i = 0; i < 1000; i++)
+		CHECK(ioctl(*(int *)arg, RCHAR_IOC_ATOMIC, &a) == 0);
+	return NULL;
+}
+
+/* Four files that import, and the exporter's CPU through its mapping, all at once. */
+static void atomics_of_all_sides_add_up(void)
+{
+	int far, near, fds[4];
+	volatile uint64_t *map;
+	pthread_t threads[4];
+
+	regions(&far, &near, "size 1m");
+	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, near, 0);
+	CHECK(map != MAP_FAILED);
+	for (int i = 0; i < 4; i++) {
+		fds[i] = open(THERE, O_RDWR);
+		CHECK(fds[i] >= 0);
+		pthread_create(&threads[i], NULL, add_thousand, &fds[i]);
+	}
+	for (int i = 0; i < 100000; i++)
+		__atomic_fetch_add(&map[1], 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(map[1] == 104000);
+}
+
+static void rings_are_counted_and_wake_poll(void)
+{
+	struct rchar_rings rings;
+	int far, near, late;
+
+	regions(&far, &near, "size 1m");
+	CHECK(!(events(near, POLLIN | POLLPRI, 0) & (POLLIN | POLLPRI)));
+	CHECK(ioctl(near, RCHAR_IOC_RINGS, &rings) == 0 && rings.count == 0);
+	CHECK(ioctl(far, RCHAR_IOC_NOTIFY, 17) == 0);
+	CHECK(events(near, POLLIN, LONG_MS) & POLLIN);
+	for (int i = 1; i <= 10; i++)
+		CHECK(ioctl(far, RCHAR_IOC_NOTIFY, i) == 0);
+	CHECK_ERR(ioctl(near, RCHAR_IOC_RINGS, nowhere), EFAULT);
+	CHECK(ioctl(near, RCHAR_IOC_RINGS, &rings) == 0);
+	CHECK(rings.count == 11 && rings.last == 10);
+	CHECK(!(events(near, POLLIN, 0) & POLLIN));
+	late = open(HERE, O_RDONLY);
+	CHECK(ioctl(late, RCHAR_IOC_RINGS, &rings) == 0 && rings.count == 0);
+	CHECK_ERR(ioctl(near, RCHAR_IOC_NOTIFY, 1), ENOTTY);
+	CHECK_ERR(ioctl(far, RCHAR_IOC_RINGS, &rings), ENOTTY);
+}
+
+static void who_hears_a_ring_sees_what_was_written_before(void)
+{
+	volatile uint32_t *map;
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	map = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, near, 0);
+	CHECK(map != MAP_FAILED);
+	for (uint32_t i = 1; i <= 100; i++) {
+		struct rchar_rings rings;
+
+		CHECK(pwrite(far, &i, 4, i * 4096) == 4);
+		CHECK(ioctl(far, RCHAR_IOC_NOTIFY, i) == 0);
+		CHECK(events(near, POLLPRI, LONG_MS) & POLLPRI);
+		CHECK(ioctl(near, RCHAR_IOC_RINGS, &rings) == 0 && rings.last == i);
+		CHECK(map[i * 1024] == i);
+	}
+}
+
+static void fsync_is_a_fence_for_memory(void)
+{
+	static char back[100000];
+	int far, near;
+	char *map;
+
+	regions(&far, &near, "size 1m");
+	map = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, near, 0);
+	CHECK(map != MAP_FAILED);
+	for (int i = 0; i < 50; i++) {
+		pattern(back, sizeof(back), i);
+		CHECK(pwrite(far, back, sizeof(back), i * 1000) == sizeof(back));
+		CHECK(fsync(far) == 0 && fdatasync(far) == 0);
+		CHECK(!memcmp(map + i * 1000, back, sizeof(back)));
+	}
+}
+
+static void info_tells_the_size(void)
+{
+	struct rchar_info info;
+	int far, near;
+
+	regions(&far, &near, "size 100001");
+	CHECK(ioctl(far, RCHAR_IOC_INFO, &info) == 0);
+	CHECK(info.type == RCHAR_TYPE_MEMORY && info.role == RCHAR_ROLE_CONNECT);
+	CHECK(info.size == 100001 && info.access == RCHAR_ACCESS_RW);
+	CHECK(ioctl(near, RCHAR_IOC_INFO, &info) == 0);
+	CHECK(info.type == RCHAR_TYPE_MEMORY && info.role == RCHAR_ROLE_LISTEN);
+	CHECK(info.size == 100001 && info.importers == 1 && !strcmp(info.name, "here"));
+}
+
+static void an_import_does_not_wait_for_a_program(void)
+{
+	int fds[16];
+
+	add_region("size 1m");
+	for (int i = 0; i < 16; i++) {
+		fds[i] = open(THERE, O_RDWR);
+		CHECK(fds[i] >= 0 && pwrite(fds[i], &i, 4, i * 4) == 4);
+	}
+	for (int i = 0; i < 16; i++) {
+		int got;
+
+		CHECK(pread(fds[15 - i], &got, 4, i * 4) == 4 && got == i);
+	}
+}
+
+static void nonblocking_import_turns_ready(void)
+{
+	int far, near;
+
+	add_region("size 1m");
+	near = open(HERE, O_RDWR);
+	far = open(THERE, O_RDWR | O_NONBLOCK);
+	CHECK(near >= 0 && far >= 0);
+	CHECK(events(far, POLLIN | POLLOUT, LONG_MS) == (POLLIN | POLLOUT));
+	CHECK(pwrite(far, "x", 1, 0) == 1);
+}
+
+/* 64 at once, each to a place of its own. */
+static void asynchronous_requests_are_many_at_once(void)
+{
+	struct io_event done[64];
+	io_context_t ctx = 0;
+	struct iocb io[64], *p[64];
+	static char back[64][4096] __attribute__((aligned(4096)));
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	CHECK(io_setup(64, &ctx) == 0);
+	for (int i = 0; i < 64; i++) {
+		pattern(big + i * 4096, 4096, i);
+		io_prep_pwrite(&io[i], far, big + i * 4096, 4096, i * 4096);
+		p[i] = &io[i];
+	}
+	CHECK(io_submit(ctx, 64, p) == 64);
+	CHECK(io_getevents(ctx, 64, 64, done, NULL) == 64);
+	for (int i = 0; i < 64; i++) {
+		CHECK(done[i].res == 4096);
+		io_prep_pread(&io[i], far, back[i], 4096, i * 4096);
+	}
+	CHECK(io_submit(ctx, 64, p) == 64);
+	CHECK(io_getevents(ctx, 64, 64, done, NULL) == 64);
+	for (int i = 0; i < 64; i++)
+		CHECK(done[i].res == 4096 && has_pattern(back[i], 4096, i));
+}
+
+static void rwf_nowait_does_not_wait_for_the_peer(void)
+{
+	struct iovec v = { big, 4096 };
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	CHECK_ERR(preadv2(far, &v, 1, 0, RWF_NOWAIT), EAGAIN);
+	CHECK_ERR(pwritev2(far, &v, 1, 0, RWF_NOWAIT), EAGAIN);
+	CHECK(preadv2(near, &v, 1, 0, RWF_NOWAIT) == 4096);
+}
+
+/* What RLIMIT_MEMLOCK does not let be pinned is copied. */
+static void a_memory_limit_does_not_fail_reads(void)
+{
+	struct rlimit none = { 0, 0 };
+	int far, near, status;
+
+	regions(&far, &near, "size 1m access rw");
+	pattern(big, 500000, 3);
+	CHECK(pwrite(near, big, 500000, 0) == 500000);
+	memset(big, 0, 500000);
+	if (fork() == 0) {
+		setrlimit(RLIMIT_MEMLOCK, &none);
+		CHECK(setuid(65534) == 0);
+		CHECK(pread(far, big, 500000, 0) == 500000);
+		_exit(!has_pattern(big, 500000, 3));
+	}
+	CHECK(wait(&status) > 0 && status == 0);
+}
+
+static void memory_can_be_spliced(void)
+{
+	int far, near, p[2];
+
+	regions(&far, &near, "size 1m");
+	pattern(big, 60000, 0);
+	CHECK(pwrite(near, big, 60000, 0) == 60000 && pipe(p) == 0);
+	CHECK(splice(far, NULL, p[1], NULL, 60000, 0) == 60000);
+	memset(big, 0, 60000);
+	CHECK(read(p[0], big, 60000) == 60000 && has_pattern(big, 60000, 0));
+}
+
+static void a_deleted_export_resets_its_importers(void)
+{
+	struct rchar_rings rings;
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	CHECK(pread(far, big, 10, 0) == 10);
+	sh("rchar del here");
+	EVENTUALLY(pread(far, big, 10, 0) == -1);
+	CHECK_ERR(pread(far, big, 10, 0), ECONNRESET);
+	CHECK_ERR(fsync(far), ECONNRESET);
+	CHECK(events(far, POLLIN, 0) & POLLERR);
+	CHECK_ERR(pread(near, big, 10, 0), ENODEV);
+	CHECK_ERR(ioctl(near, RCHAR_IOC_RINGS, &rings), ENODEV);
+	CHECK(events(near, POLLIN, 0) & POLLHUP);
+}
+
+static void a_deleted_import_is_enodev(void)
+{
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	sh("rchar del there");
+	CHECK_ERR(pread(far, big, 10, 0), ENODEV);
+	CHECK_ERR(pwrite(far, big, 10, 0), ENODEV);
+	EVENTUALLY(!system("rchar show here | grep -q 'sessions 0'"));
+}
+
+static void reset_links(void)
+{
+	sh("for l in $(rchar link | sed -n 's/: to.*//p'); do rchar link reset $l; done");
+}
+
+static void *reset_now_and_then(void *arg)
+{
+	while (!*(volatile bool *)arg) {
+		usleep(200000);
+		reset_links();
+	}
+	return NULL;
+}
+
+static void memory_operations_survive_a_lost_link(void)
+{
+	static char back[200000];
+	pthread_t thread;
+	bool stop = false;
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	pthread_create(&thread, NULL, reset_now_and_then, &stop);
+	for (int i = 0; i < 100; i++) {
+		pattern(big, sizeof(back), i);
+		CHECK(pwrite(far, big, sizeof(back), i) == sizeof(back));
+		CHECK(pread(far, back, sizeof(back), i) == sizeof(back));
+		CHECK(has_pattern(back, sizeof(back), i));
+	}
+	stop = true;
+	pthread_join(thread, NULL);
+}
+
+static void an_atomic_is_never_executed_twice(void)
+{
+	pthread_t thread, adder;
+	uint64_t word;
+	bool stop = false;
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	pthread_create(&thread, NULL, reset_now_and_then, &stop);
+	pthread_create(&adder, NULL, add_thousand, &far);
+	add_thousand(&far);
+	pthread_join(adder, NULL);
+	stop = true;
+	pthread_join(thread, NULL);
+	CHECK(pread(near, &word, 8, 8) == 8 && word == 2000);
+}
+
+/* Killed with requests under way: they end, and nothing stays pinned. */
+static void a_killed_program_leaves_nothing_pinned(void)
+{
+	int far, near, status;
+	pid_t pid;
+
+	regions(&far, &near, "size 1m");
+	for (int i = 0; i < 5; i++) {
+		pid = fork();
+		if (pid == 0) {
+			struct iocb io[32], *p[32];
+			io_context_t ctx = 0;
+
+			CHECK(io_setup(32, &ctx) == 0);
+			for (int k = 0; k < 32; k++) {
+				io_prep_pread(&io[k], far, big + k * 32768, 32768, k * 32768);
+				p[k] = &io[k];
+			}
+			for (;;)
+				io_submit(ctx, 32, p);
+		}
+		usleep(100000);
+		kill(pid, SIGKILL);
+		CHECK(waitpid(pid, &status, 0) == pid);
+	}
+	EVENTUALLY(!system("rchar -j show there | grep -q '\"pinned_bytes\":0,'"));
+	CHECK(pread(far, big, 100, 0) == 100);
+}
+
+const struct test memory_tests[] = {
+	TEST(a_region_begins_zeroed),
+	TEST(each_side_reads_what_the_other_wrote),
+	TEST(large_requests_are_whole),
+	TEST(vectors_move_in_order),
+	TEST(mmap_is_the_region),
+	TEST(mappings_outlive_the_channel),
+	TEST(both_sides_keep_the_rules_of_a_file_that_cannot_grow),
+	TEST(a_fault_ends_reads_and_writes_of_memory),
+	TEST(a_read_only_region_is_erofs_for_who_connects),
+	TEST(atomics_return_what_was_before),
+	TEST(bad_atomics_are_einval),
+	TEST(atomics_of_all_sides_add_up),
+	TEST(rings_are_counted_and_wake_poll),
+	TEST(who_hears_a_ring_sees_what_was_written_before),
+	TEST(fsync_is_a_fence_for_memory),
+	TEST(info_tells_the_size),
+	TEST(an_import_does_not_wait_for_a_program),
+	TEST(nonblocking_import_turns_ready),
+	TEST(asynchronous_requests_are_many_at_once),
+	TEST(rwf_nowait_does_not_wait_for_the_peer),
+	TEST(a_memory_limit_does_not_fail_reads),
+	TEST(memory_can_be_spliced),
+	TEST(a_deleted_export_resets_its_importers),
+	TEST(a_deleted_import_is_enodev),
+	TEST(memory_operations_survive_a_lost_link),
+	TEST(an_atomic_is_never_executed_twice),
+	TEST(a_killed_program_leaves_nothing_pinned),
+	{ NULL, NULL }
+};

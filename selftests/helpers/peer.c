@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "peer.h"
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *peer_addr;
+int test_n, failed;
+
+void bail(const char *what)
+{
+	perror(what);
+	printf("Bail out! %s\n", what);
+	exit(1);
+}
+
+static void post_recv(struct conn *c, uint64_t i)
+{
+	struct ibv_sge sge = { (uintptr_t)(c->mem + i * BUF), BUF, c->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(c->id->qp, &wr, &bad))
+		bail("ibv_post_recv");
+}
+
+/* The next CM event within ms, or -1. Keeps what is needed of it. */
+int next_event(struct conn *c, int ms)
+{
+	struct pollfd p = { .fd = c->events->fd, .events = POLLIN };
+	struct rdma_cm_event *e;
+	int type;
+
+	if (poll(&p, 1, ms) <= 0 || rdma_get_cm_event(c->events, &e))
+		return -1;
+	type = e->event;
+	if (type == RDMA_CM_EVENT_ESTABLISHED && e->param.conn.private_data)
+		memcpy(&c->reply, e->param.conn.private_data, sizeof(c->reply));
+	if (type == RDMA_CM_EVENT_REJECTED) {
+		const struct rchar_wire_reject *r = e->param.conn.private_data;
+
+		c->reject_reason = r && r->magic == htole32(RCHAR_WIRE_MAGIC) ?
+				   le16toh(r->reason) : -1;
+	}
+	if (type == RDMA_CM_EVENT_DISCONNECTED)
+		c->gone = true;
+	rdma_ack_cm_event(e);
+	return type;
+}
+
+static void setup_qp(struct conn *c)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 64, .max_recv_wr = DEPTH, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	int i;
+
+	c->pd = ibv_alloc_pd(c->id->verbs);
+	c->cq = ibv_create_cq(c->id->verbs, 128, NULL, NULL, 0);
+	c->mem = calloc(DEPTH + SENDS, BUF);
+	c->mr = ibv_reg_mr(c->pd, c->mem, (DEPTH + SENDS) * BUF, IBV_ACCESS_LOCAL_WRITE);
+	attr.send_cq = c->cq;
+	attr.recv_cq = c->cq;
+	if (!c->mr || rdma_create_qp(c->id, c->pd, &attr))
+		bail("rdma_create_qp");
+	for (i = 0; i < DEPTH; i++)
+		post_recv(c, i);
+}
+
+void good_request(struct rchar_wire_conn *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->magic = htole32(RCHAR_WIRE_MAGIC);
+	r->major = RCHAR_WIRE_MAJOR;
+	r->lanes = 1;
+	r->link_id = htole64((uint64_t)getpid() << 32 | ++test_n);
+	r->attempt = htole32(1);
+	r->frame_size = htole32(FRAME);
+	r->depth = htole16(DEPTH);
+	memset(r->nonce, 0x5a, sizeof(r->nonce));
+}
+
+/* Returns the event that ends the attempt. */
+int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
+{
+	struct rdma_conn_param param = {
+		.private_data = req, .private_data_len = len,
+		.responder_resources = 1, .initiator_depth = 1,
+		.retry_count = 7, .rnr_retry_count = 7,
+	};
+	struct addrinfo *ai;
+
+	memset(c, 0, sizeof(*c));
+	c->events = rdma_create_event_channel();
+	if (getaddrinfo(peer_addr, "7471", NULL, &ai) ||
+	    rdma_create_id(c->events, &c->id, NULL, RDMA_PS_TCP) ||
+	    rdma_resolve_addr(c->id, NULL, ai->ai_addr, 2000) ||
+	    next_event(c, 3000) != RDMA_CM_EVENT_ADDR_RESOLVED ||
+	    rdma_resolve_route(c->id, 2000) ||
+	    next_event(c, 3000) != RDMA_CM_EVENT_ROUTE_RESOLVED)
+		bail("resolve");
+	freeaddrinfo(ai);
+	setup_qp(c);
+	if (rdma_connect(c->id, &param))
+		bail("rdma_connect");
+	return next_event(c, 6000);
+}
+
+void hang_up(struct conn *c)
+{
+	rdma_disconnect(c->id);
+	rdma_destroy_qp(c->id);
+	ibv_dereg_mr(c->mr);
+	ibv_destroy_cq(c->cq);
+	ibv_dealloc_pd(c->pd);
+	rdma_destroy_id(c->id);
+	rdma_destroy_event_channel(c->events);
+	free(c->mem);
+}
+
+/* Sends exactly these bytes. */
+void send_raw(struct conn *c, const void *data, int len)
+{
+	uint8_t *buf = c->mem + (DEPTH + c->sent++ % SENDS) * BUF;
+	struct ibv_sge sge = { (uintptr_t)buf, len, c->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 1000, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+
+	memcpy(buf, data, len);
+	if (ibv_post_send(c->id->qp, &wr, &bad))
+		bail("ibv_post_send");
+}
+
+
+/* A header that is right in all fields; what it is about comes from the caller. */
+void fill(struct conn *c, struct frame *f, int op, uint32_t session, uint32_t len)
+{
+	memset(&f->h, 0, sizeof(f->h));
+	f->h.op = op;
+	f->h.session = htole32(session);
+	f->h.len = htole32(len);
+	f->h.credits = htole16(c->granted);
+	f->h.ack = htole32(c->ack);
+	c->granted = 0;
+	if (op >= RCHAR_OP_OPEN) {
+		f->h.seq = htole32(c->seq++);
+		f->h.window = htole32(65536);
+	}
+}
+
+void send_frame(struct conn *c, struct frame *f)
+{
+	send_raw(c, f, sizeof(f->h) + le32toh(f->h.len));
+}
+
+/* The next frame of the peer within ms: its op, or 0. Payload in *f. */
+int receive(struct conn *c, struct frame *f, int ms)
+{
+	struct ibv_wc wc;
+
+	for (ms *= 10; ms > 0; ms--) {
+		if (next_event(c, 0) >= 0 && c->gone)
+			return 0;
+		if (ibv_poll_cq(c->cq, 1, &wc) != 1) {
+			usleep(100);
+			continue;
+		}
+		if (wc.wr_id == 1000 || wc.status)
+			continue;
+		memcpy(f, c->mem + wc.wr_id * BUF, wc.byte_len);
+		post_recv(c, wc.wr_id);
+		c->granted++;
+		if (f->h.op >= RCHAR_OP_OPEN)
+			c->ack = le32toh(f->h.seq) + 1;
+		return f->h.op;
+	}
+	return 0;
+}
+
+int receive_op(struct conn *c, struct frame *f, int op)
+{
+	int got;
+
+	while ((got = receive(c, f, 3000)) && got != op)
+		;
+	return got == op;
+}
+
+bool hello(struct conn *c, int spoil)
+{
+	struct rchar_wire_hello *h;
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_HELLO, 0, sizeof(*h));
+	h = (void *)f.payload;
+	memset(h, 0, sizeof(*h));
+	memcpy(h->nonce, c->reply.nonce, sizeof(h->nonce));
+	h->nonce[3] ^= spoil;
+	send_frame(c, &f);
+	return receive_op(c, &f, RCHAR_OP_READY);
+}
+
+void connect_well(struct conn *c)
+{
+	struct rchar_wire_conn req;
+
+	good_request(&req);
+	if (dial(c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED || !hello(c, 0))
+		bail("a good handshake failed");
+}
+
+void result(const char *name, bool ok)
+{
+	static int n;
+
+	printf("%sok %d %s\n", ok ? "" : "not ", ++n, name);
+	fflush(stdout);
+	failed += !ok;
+}
+
+bool disconnected(struct conn *c)
+{
+	struct frame f;
+	int i;
+
+	for (i = 0; i < 300 && !c->gone; i++)
+		receive(c, &f, 10);
+	return c->gone;
+}
+
+bool alive(struct conn *c)
+{
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_PING, 0, 0);
+	send_frame(c, &f);
+	return receive_op(c, &f, RCHAR_OP_PONG);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A peer written with verbs in user space, by Documentation/protocol.rst alone: it shares
+ * the header of the wire format with the module and nothing else.
+ */
+#ifndef PEER_H
+#define PEER_H
+
+#include <endian.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "linux/rdma_char.h"
+#include "../../kmod/wire.h"
+
+#define DEPTH 32
+#define SENDS 16		/* buffers to send from, used in turn */
+#define FRAME 16384
+#define BUF (sizeof(struct rchar_wire_hdr) + FRAME)
+
+struct conn {
+	struct rdma_event_channel *events;
+	struct rdma_cm_id *id;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_mr *mr;
+	uint8_t *mem;		/* DEPTH receive buffers, then SENDS to send from */
+	unsigned int sent;
+	struct rchar_wire_conn reply;
+	uint32_t seq, ack;
+	int granted;
+	int reject_reason;	/* of a rejected request; 0: none, -1: not ours */
+	bool gone;
+};
+
+struct frame {
+	struct rchar_wire_hdr h;
+	uint8_t payload[FRAME];
+};
+
+extern const char *peer_addr;
+extern int test_n, failed;
+
+void bail(const char *what);
+int next_event(struct conn *c, int ms);
+void good_request(struct rchar_wire_conn *r);
+int dial(struct conn *c, const struct rchar_wire_conn *req, int len);
+void hang_up(struct conn *c);
+void send_raw(struct conn *c, const void *data, int len);
+void fill(struct conn *c, struct frame *f, int op, uint32_t session, uint32_t len);
+void send_frame(struct conn *c, struct frame *f);
+int receive(struct conn *c, struct frame *f, int ms);
+int receive_op(struct conn *c, struct frame *f, int op);
+void connect_well(struct conn *c);
+void result(const char *name, bool ok);
+bool disconnected(struct conn *c);
+bool alive(struct conn *c);
+bool hello(struct conn *c, int spoil);
+
+#endif /* PEER_H */

@@ -1,0 +1,164 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Memory channels between two machines: a exports, b imports. Programs of others.
+. ./ksft.sh
+
+size=33554432
+
+up() {
+	rchar add pool memory listen 10.0.0.1 size 32m
+	on b rchar -w 60 add pool memory connect 10.0.0.1
+	on b rchar show pool | grep -q 'state up'
+	rchar show pool | grep -q 'size 32m access rw atomics sw'
+}
+
+# One engine: what was written is read again and compared by fio.
+verified() { # ENGINE PATTERN
+	local bs depth out
+
+	for bs in 512 4k 64k 1m; do
+		for depth in 1 8 64; do
+			[ "$1" != psync ] || [ $depth = 1 ] || continue
+			on b "cd /tmp && fio --name=v --filename=/dev/rchar/pool --size=$size --bs=$bs \
+				--io_size=512k --rw=$2 --ioengine=$1 --iodepth=$depth --allow_file_create=0 \
+				--fallocate=none --verify=crc32c --verify_fatal=1 --do_verify=1 \
+				--randrepeat=0 --minimal >/tmp/fio 2>&1 || { cat /tmp/fio; exit 1; }"
+		done
+	done
+}
+
+fio_psync_random() { verified psync randwrite; }
+fio_psync_sequential() { verified psync write; }
+fio_libaio_random() { verified libaio randwrite; }
+fio_libaio_sequential() { verified libaio write; }
+fio_io_uring_random() { verified io_uring randwrite; }
+fio_io_uring_sequential() { verified io_uring write; }
+
+dd_cmp_hexdump() {
+	local bytes
+
+	bytes=$(stat -c %s /bin/busybox)
+	on b 'dd if=/bin/busybox of=/dev/rchar/pool bs=100001 conv=notrunc,fsync 2>/dev/null'
+	cmp -n "$bytes" /bin/busybox /dev/rchar/pool
+	on b "cmp -n $bytes /bin/busybox /dev/rchar/pool"
+	on b 'hexdump -C -n 16 -s 1 /dev/rchar/pool' | head -n1 | grep -q '45 4c 46'
+	# Behind the end.
+	expect_status 1 on b "dd if=/dev/zero of=/dev/rchar/pool bs=1M seek=31 count=2 conv=notrunc" 2>/dev/null
+	on b "dd if=/dev/zero of=/dev/rchar/pool bs=1M seek=31 count=2 conv=notrunc" 2>&1 | grep -q 'No space left'
+	[ "$(on b 'dd if=/dev/rchar/pool bs=1M skip=31 2>/dev/null | wc -c')" = 1048576 ]
+}
+
+# Python: mmap here, pread and pwrite there.
+python_mmap_and_pread() {
+	python3 programs/memory.py export >/tmp/py.out 2>&1 &
+	local exporter=$!
+
+	until_true 60 grep -q ready /tmp/py.out
+	on b python3 /root/programs/memory.py import
+	wait $exporter || { cat /tmp/py.out; return 1; }
+}
+
+# RDMA did it, not the CPU of the exporter: it received no frame meanwhile but keepalives.
+no_frames_for_bytes() {
+	local before after
+
+	before=$(counter a 'rchar -j link' rx_frames)
+	on b 'dd if=/dev/rchar/pool of=/dev/null bs=64k 2>/dev/null'
+	after=$(counter a 'rchar -j link' rx_frames)
+	note "$((after - before)) frames for 32 MiB"
+	[ $((after - before)) -lt 20 ]
+}
+
+writes() { # SECONDS: fio that verifies, in the background
+	on b "cd /tmp && fio --name=w --filename=/dev/rchar/pool --size=$size --bs=32k --rw=randwrite \
+		--ioengine=libaio --iodepth=16 --allow_file_create=0 --fallocate=none --verify=crc32c \
+		--verify_fatal=1 --time_based --runtime=$1 --minimal >/tmp/fio 2>&1 || { cat /tmp/fio; exit 1; }" &
+	writer=$!
+}
+
+resets_lose_nothing() {
+	local n=0
+
+	writes 6
+	while kill -0 $writer 2>/dev/null; do
+		sleep 0.4
+		rchar link reset "$(rchar link | sed -n 's/: from.*//p' | head -n1)" 2>/dev/null || true
+		n=$((n + 1))
+	done
+	wait $writer
+	note "$n resets, connects $(counter b 'rchar -j link' connects)"
+}
+
+device_removals_lose_nothing() {
+	local i
+
+	writes 8
+	for i in 1 2 3; do
+		sleep 1
+		rdma-del
+		rdma-add
+		sleep 1
+		on b 'rdma-del; rdma-add'
+	done
+	wait $writer
+	note "connects $(counter b 'rchar -j link' connects)"
+	on b rchar -w 60 show pool
+}
+
+# One link carries memory, a stream and messages at the same time.
+types_share_a_link() {
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	writes 4
+	rio read /dev/rchar/pipe 61 >/tmp/got &
+	local reader=$!
+	on b rio write /dev/rchar/pipe 61 16777216
+	wait $reader
+	wait $writer
+	[ "$(cat /tmp/got)" = 16777216 ]
+	[ "$(qps a)" = 1 ]
+	rchar del pipe
+	on b rchar del pipe
+}
+
+deleted_under_load() {
+	local ret=0
+
+	writes 20
+	sleep 1
+	rchar del pool
+	wait $writer || ret=$?
+	[ $ret != 0 ]
+	rchar add pool memory listen 10.0.0.1 size 32m
+	on b rchar -w 60 show pool
+	on b 'head -c 1000 /dev/rchar/pool | cmp -n 1000 - /dev/zero'
+}
+
+a_large_region() {
+	rchar add large memory listen 10.0.0.1 size 600m
+	on b rchar -w 60 add large memory connect 10.0.0.1
+	on b 'dd if=/bin/busybox of=/dev/rchar/large bs=1M seek=598 count=1 conv=notrunc,fsync 2>/dev/null'
+	dd if=/dev/rchar/large bs=1M skip=598 count=1 2>/dev/null | cmp -n 1048576 - /bin/busybox
+	rchar del large
+	on b rchar del large
+	expect_status 2 rchar add huge memory listen 10.0.0.1 size 100g
+	rchar add huge memory listen 10.0.0.1 size 100g 2>&1 | grep -q 'not so much memory'
+}
+
+plan 15
+run up
+run fio_psync_random
+run fio_psync_sequential
+run fio_libaio_random
+run fio_libaio_sequential
+run fio_io_uring_random
+run fio_io_uring_sequential
+run dd_cmp_hexdump
+run python_mmap_and_pread
+run no_frames_for_bytes
+run resets_lose_nothing
+run device_removals_lose_nothing
+run types_share_a_link
+run deleted_under_load
+run a_large_region
+finish
