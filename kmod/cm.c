@@ -172,8 +172,12 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 				RCHAR_REASON_VERSION : RCHAR_REASON_PROTOCOL);
 		return;
 	}
-	/* As many READs as the peer answers at once. */
-	lane->rdma.reads_max = clamp_t(unsigned int, param->responder_resources, 1,
+	/* As many READs as the peer answers at once. Which of the two that is depends on
+	 * the transport.
+	 */
+	lane->rdma.reads_max = clamp_t(unsigned int,
+				       min(param->responder_resources,
+					   param->initiator_depth), 1,
 				       min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom,
 					     RCHAR_LANE_RD_ATOMIC));
 	if (!rchar_lane_move(lane, RCHAR_LANE_GREETING))

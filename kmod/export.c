@@ -18,6 +18,8 @@
 
 /* Pages of a chunk at most: 2 MiB. Devices may allow fewer. */
 #define CHUNK_PAGES_MAX		512
+/* Frames of earlier connections that may wait beside those of two. */
+#define STALE_MAX		64
 /* Registrations posted at once. */
 #define BATCH			RCHAR_LANE_REG
 
@@ -74,13 +76,16 @@ static void unmap(struct rchar_export *export)
 	u32 i;
 
 	lockdep_assert_held(&lane->exports_lock);
-	for (i = 0; i < export->nr; i++)
+	for (i = 0; i < export->nr; i++) {
 		free_chunk(&export->chunks[i], lane->cm_id->device);
+		cond_resched();
+	}
 	kvfree(export->chunks);
 	export->chunks = NULL;
 	export->nr = 0;
-	set_lane(export, NULL);
 	list_del_init(&export->entry);
+	/* The last touch: who sees that there is no lane may free it. */
+	set_lane(export, NULL);
 	rchar_lane_put(lane);
 }
 
@@ -94,7 +99,8 @@ static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i
 	int ret;
 
 	ret = sg_alloc_table_from_pages(&c->sgt, export->region->pages + first, n, 0,
-					n << PAGE_SHIFT, GFP_KERNEL);
+					n << PAGE_SHIFT,
+					GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (ret)
 		return ret;
 	c->mapped = ib_dma_map_sg(dev, c->sgt.sgl, c->sgt.orig_nents, DMA_BIDIRECTIONAL);
@@ -128,6 +134,8 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 	if (export->region->access == RCHAR_ACCESS_RW)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	for (i = 0; i < export->nr; i += n) {
+		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
+			return -ECONNRESET;
 		for (n = 0; n < BATCH && i + n < export->nr; n++) {
 			ret = map_chunk(export, lane, i + n);
 			if (ret)
@@ -170,7 +178,10 @@ static int map(struct rchar_export *export, struct rchar_lane *lane)
 	set_lane(export, lane);
 	list_add(&export->entry, &lane->exports);
 	ret = register_chunks(export, lane);
-	if (ret)
+	/* On a lane that is going some may still be in the send queue: they are freed when
+	 * that is drained.
+	 */
+	if (ret && READ_ONCE(lane->state) == RCHAR_LANE_UP)
 		unmap(export);
 	return ret;
 }
@@ -204,7 +215,7 @@ static int tell(struct rchar_export *export, struct rchar_lane *lane)
 {
 	u32 room = (rchar_session_frame_max(export->session) -
 		    sizeof(struct rchar_wire_map)) / sizeof(__le32);
-	u32 first, count;
+	u32 first, count, n = 0;
 	LIST_HEAD(frames);
 	int ret;
 
@@ -218,6 +229,12 @@ static int tell(struct rchar_export *export, struct rchar_lane *lane)
 			return -ENOMEM;
 		}
 		list_add_tail(&txb->queue, &frames);
+		n++;
+	}
+	/* A peer that connects again and again and takes none of them. */
+	if (READ_ONCE(export->session->tx_frames) > 2 * n + STALE_MAX) {
+		rchar_txbuf_put_list(&frames);
+		return -ENOMEM;
 	}
 	ret = rchar_session_send_control(export->session, &frames);
 	rchar_txbuf_put_list(&frames);

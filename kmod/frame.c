@@ -278,7 +278,7 @@ enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region
  */
 enum rchar_frame_error rchar_map_check(const struct rchar_wire_map *map, u32 len, u64 size)
 {
-	u64 first = le32_to_cpu(map->first), count = le32_to_cpu(map->count);
+	u64 first = le32_to_cpu(map->first), count = le32_to_cpu(map->count), all;
 
 	if (map->reserved[0] || map->reserved[1] || map->reserved[2] ||
 	    map->shift < RCHAR_WIRE_CHUNK_SHIFT_MIN ||
@@ -286,8 +286,9 @@ enum rchar_frame_error rchar_map_check(const struct rchar_wire_map *map, u32 len
 	    !count || count > RCHAR_WIRE_MAP_KEYS ||
 	    len != sizeof(*map) + count * sizeof(map->keys[0]))
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	return first + count <= ((size - 1) >> map->shift) + 1 ? RCHAR_FRAME_OK :
-								 RCHAR_FRAME_BAD_PAYLOAD;
+	all = ((size - 1) >> map->shift) + 1;
+	return all <= RCHAR_WIRE_CHUNKS_MAX && first + count <= all ?
+	       RCHAR_FRAME_OK : RCHAR_FRAME_BAD_PAYLOAD;
 }
 
 /**

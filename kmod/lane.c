@@ -281,6 +281,7 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	txb->hdr.ack = ack;
 	rchar_hdr_encode(&txb->wire, &txb->hdr);
 	rchar_txbuf_get(txb);
+	rchar_lane_tx_begin(lane);
 	list_add_tail(&txb->posted, &tx->posted);
 	tx->used++;
 	if (rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey)) {
@@ -301,6 +302,42 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 		tx->first = txb;
 	tx->last = txb;
 	trace_rchar_frame_tx(lane, &txb->hdr);
+}
+
+static bool tx_busy(const struct rchar_lane *lane)
+{
+	return !list_empty(&lane->tx.posted) || lane->rdma.used || lane->registering;
+}
+
+/**
+ * rchar_lane_tx_begin() - something is about to be posted
+ * @lane: the lane
+ */
+void rchar_lane_tx_begin(struct rchar_lane *lane)
+{
+	lockdep_assert_held(&lane->flow->lock);
+	if (!tx_busy(lane))
+		lane->tx.moved_at = jiffies;
+}
+
+/**
+ * rchar_lane_tx_stuck_ms() - how long the send queue has stood still
+ * @lane: the lane
+ *
+ * A peer may answer and all the same not take what we send, with receiver-not-ready for
+ * ever.
+ *
+ * Return: milliseconds; 0 when there is nothing in it.
+ */
+unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
+{
+	unsigned int ms = 0;
+
+	spin_lock_bh(&lane->flow->lock);
+	if (tx_busy(lane))
+		ms = jiffies_to_msecs(jiffies - lane->tx.moved_at);
+	spin_unlock_bh(&lane->flow->lock);
+	return ms;
 }
 
 /**
@@ -358,6 +395,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 	struct rchar_txbuf *txb, *tmp;
 
 	lockdep_assert_held(&lane->flow->lock);
+	lane->tx.moved_at = jiffies;
 	list_for_each_entry_safe(txb, tmp, &lane->tx.posted, posted) {
 		rchar_txbuf_unmap(txb, lane->cm_id->device);
 		lane->tx.used--;
@@ -647,15 +685,24 @@ int rchar_lane_register(struct rchar_lane *lane, struct ib_reg_wr *wrs, int n)
 		wrs[i].wr.send_flags = i + 1 < n ? 0 : IB_SEND_SIGNALED;
 	}
 	spin_lock_bh(&flow->lock);
-	if (flow->lane == lane && lane->tx.open)
+	if (flow->lane == lane && lane->tx.open) {
+		rchar_lane_tx_begin(lane);
+		lane->registering = true;
 		ret = ib_post_send(lane->cm_id->qp, &wrs[0].wr, &bad);
+	}
 	spin_unlock_bh(&flow->lock);
 	if (ret) {
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 		return ret;
 	}
-	/* The drain of a lane that goes brings it back, too. */
+	/* The drain of a lane that goes brings it back, too; and a lane whose send queue
+	 * stands still goes.
+	 */
 	wait_for_completion(&lane->reg_done);
+	spin_lock_bh(&flow->lock);
+	lane->registering = false;
+	lane->tx.moved_at = jiffies;
+	spin_unlock_bh(&flow->lock);
 	return lane->reg_status == IB_WC_SUCCESS ? 0 : -EIO;
 }
 

@@ -40,7 +40,8 @@ struct rchar_link;
  * @ready: UP: sequenced frames may be sent, not only the handshake
  * @credit: credits of both directions
  * @posted: frames in the send queue, oldest first
- * @used: work requests in the send queue
+ * @used: frames in the send queue
+ * @moved_at: jiffies when a work request last completed, or the first was posted
  * @wanted: set of BIT(op) control frames to be sent
  * @first: first of the chain being built for ib_post_send()
  * @last: last of it
@@ -52,6 +53,7 @@ struct rchar_lane_tx {
 	struct rchar_credit credit;
 	struct list_head posted;
 	u16 used;
+	unsigned long moved_at;
 	u32 wanted;
 	struct rchar_txbuf *first;
 	struct rchar_txbuf *last;
@@ -85,6 +87,7 @@ struct rchar_lane_tx {
  * @exports_lock: protects @exports and @exports_closed; one registers at a time
  * @exports: regions registered here
  * @exports_closed: no new ones
+ * @registering: work requests for that may be in the send queue; the flow's lock
  * @reg_cqe: completion of the last registration of a chain
  * @reg_done: it came
  * @reg_status: what it said
@@ -131,6 +134,7 @@ struct rchar_lane {
 	struct mutex exports_lock;
 	struct list_head exports;
 	bool exports_closed;
+	bool registering;
 	struct ib_cqe reg_cqe;
 	struct completion reg_done;
 	enum ib_wc_status reg_status;
@@ -171,6 +175,8 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped);
 void rchar_lane_tx_put(struct list_head *reaped);
 
+void rchar_lane_tx_begin(struct rchar_lane *lane);
+unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane);
 int rchar_lane_register(struct rchar_lane *lane, struct ib_reg_wr *wrs, int n);
 
 int rchar_lane_init(void);

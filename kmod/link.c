@@ -278,7 +278,8 @@ static void keepalive(struct rchar_link *link, struct rchar_lane *lane)
 {
 	unsigned int silent = jiffies_to_msecs(jiffies - lane->last_rx);
 
-	if (silent >= 3 * RCHAR_LINK_KEEPALIVE_MS) {
+	if (silent >= 3 * RCHAR_LINK_KEEPALIVE_MS ||
+	    rchar_lane_tx_stuck_ms(lane) >= 3 * RCHAR_LINK_KEEPALIVE_MS) {
 		rchar_lane_fail(lane, RCHAR_REASON_KEEPALIVE);
 	} else if (silent >= RCHAR_LINK_KEEPALIVE_MS * 3 / 4) {
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);

@@ -19,6 +19,8 @@
 #define PIN_MIN		PAGE_SIZE
 /* Copied at once at most. */
 #define BOUNCE_MAX	(64u << 10)
+/* Calls, those whose callers were killed included, that may wait for a link. */
+#define CALLS_MAX	1024
 /* Of the memory of a program at once. */
 #define TRANSFER_MAX		((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
 
@@ -84,6 +86,18 @@ void rchar_import_dead(struct rchar_session *session)
 	if (session->flow)
 		rchar_rdma_cancel(session->flow, &import->keys,
 				  session->error ?: -ECONNRESET);
+}
+
+/**
+ * rchar_import_closed() - the file is closed: nothing may be posted behind FIN
+ * @session: the session; its lock is held
+ *
+ * What is left is of programs that were killed.
+ */
+void rchar_import_closed(struct rchar_session *session)
+{
+	lockdep_assert_held(&session->lock);
+	rchar_rdma_cancel(session->flow, &session->import->keys, -EINTR);
 }
 
 /**
@@ -187,6 +201,8 @@ static int queue_call(struct rchar_session *s, struct call *call,
 	spin_lock_bh(&s->lock);
 	if (s->state == RCHAR_SESSION_DEAD) {
 		ret = s->error ?: -ECONNRESET;
+	} else if (s->tx_frames >= CALLS_MAX) {
+		ret = -ENOBUFS;
 	} else {
 		call->id = ++s->import->next_call;
 		wire->id = cpu_to_le32(call->id);
@@ -415,9 +431,16 @@ static int fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	struct rchar_wire_call call = { .call = RCHAR_CALL_FENCE };
 	struct rchar_session *s = file->private_data;
+	u32 begun;
 	u64 old;
+	int ret;
 
-	return ready(s, false) ?: do_call(s, &call, &old);
+	ret = ready(s, false);
+	if (ret)
+		return ret;
+	begun = rchar_rdma_fence_begin(s->flow, &s->import->keys);
+	ret = do_call(s, &call, &old);
+	return ret ?: rchar_rdma_fence_end(s->flow, &s->import->keys, begun);
 }
 
 static long atomic(struct rchar_session *s, struct rchar_atomic __user *arg)

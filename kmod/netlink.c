@@ -311,7 +311,7 @@ static int get_region(struct genl_info *info, struct rchar_config *config)
 		return missing(info, "how much memory? the size is missing");
 	config->size = nla_get_u64(attrs[RCHAR_A_CHANNEL_SIZE]);
 	if (!config->size || config->size > RCHAR_REGION_SIZE_MAX)
-		return refuse(info, RCHAR_A_CHANNEL_SIZE, "size must be 1 to 1024g",
+		return refuse(info, RCHAR_A_CHANNEL_SIZE, "size must be 1 to 512g",
 			      -ERANGE);
 	config->access = RCHAR_ACCESS_RW;
 	if (attrs[RCHAR_A_CHANNEL_ACCESS])

@@ -105,6 +105,9 @@ int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 	return ret;
 }
 
+/* So often an operation may be refused before it fails. */
+#define TRIES_MAX	3
+
 static bool usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
 {
 	return keys->shift && keys->attempt == lane->self.attempt &&
@@ -174,7 +177,7 @@ static u32 map(struct rchar_rdma *r, struct rchar_lane *lane, u32 len)
 
 static void rdma_done(struct ib_cq *cq, struct ib_wc *wc);
 
-/* One work request of an operation. False: the lane has failed. */
+/* One work request of an operation. False: the lane has failed, or the operation has. */
 static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
 	struct rchar_rdma *r = list_first_entry(&lane->rdma.idle, struct rchar_rdma, entry);
@@ -186,7 +189,9 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	len = map(r, lane, len);
 	if (!len) {
 		unmap(r, lane->cm_id->device);
-		goto fail;
+		io->failed = true;
+		io->tries++;
+		return false;
 	}
 	r->cqe.done = rdma_done;
 	r->wr = (struct ib_rdma_wr){
@@ -200,7 +205,9 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 		.remote_addr = offset & (chunk - 1),
 		.rkey = key_at(io->keys, offset),
 	};
+	rchar_lane_tx_begin(lane);
 	list_del(&r->entry);
+	lane->rdma.used++;
 	lane->rdma.reads += !io->write;
 	io->outstanding++;
 	io->pos += len;
@@ -208,10 +215,10 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	    !ib_post_send(lane->cm_id->qp, &r->wr.wr, &bad))
 		return true;
 	io->outstanding--;
+	lane->rdma.used--;
 	lane->rdma.reads -= !io->write;
 	list_add(&r->entry, &lane->rdma.idle);
 	unmap(r, lane->cm_id->device);
-fail:
 	io->failed = true;
 	lane->tx.open = false;
 	rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
@@ -224,29 +231,50 @@ static bool may_post(const struct rchar_lane *lane, const struct rchar_io *io)
 	       (io->write || lane->rdma.reads < lane->rdma.reads_max);
 }
 
-static void pump(struct rchar_flow *flow)
+/* Not worth another try; nothing of it is in a send queue. */
+static bool hopeless(const struct rchar_io *io)
+{
+	return !io->outstanding && io->failed && io->tries >= TRIES_MAX;
+}
+
+/* Operations that are over are moved to @ended. */
+static void pump(struct rchar_flow *flow, struct list_head *ended)
 {
 	struct rchar_lane *lane = flow->lane;
 	struct rchar_io *io, *tmp;
 
 	lockdep_assert_held(&flow->lock);
-	if (!lane || !lane->tx.ready || !lane->tx.open || !lane->rdma.slots)
-		return;
 	list_for_each_entry_safe(io, tmp, &flow->ios, entry) {
-		if (!usable(io->keys, lane))
+again:
+		if (hopeless(io)) {
+			io->error = -EIO;
+			list_move_tail(&io->entry, ended);
+			continue;
+		}
+		if (!lane || !lane->tx.ready || !lane->tx.open || !usable(io->keys, lane))
 			continue;
 		/* What an earlier connection left comes to its end first. */
 		if (io->failed && io->outstanding)
 			continue;
 		if (io->failed)
 			restart(io);
-		while (io->pos < io->len && may_post(lane, io))
-			if (!post_one(lane, io))
-				return;
-		if (io->pos == io->len)
+		while (io->pos < io->len && may_post(lane, io) && post_one(lane, io))
+			;
+		/* Could not be mapped; what is in the send queue comes back here. */
+		if (io->failed && !io->outstanding && lane->tx.open)
+			goto again;
+		if (io->pos == io->len && !io->failed)
 			list_del_init(&io->entry);
-		else if (list_empty(&lane->rdma.idle))
-			return;
+	}
+}
+
+static void end_all(struct list_head *ended)
+{
+	struct rchar_io *io, *tmp;
+
+	list_for_each_entry_safe(io, tmp, ended, entry) {
+		list_del_init(&io->entry);
+		io->end(io);
 	}
 }
 
@@ -256,23 +284,90 @@ static void pump(struct rchar_flow *flow)
  */
 void rchar_rdma_pump(struct rchar_flow *flow)
 {
+	LIST_HEAD(ended);
+
 	spin_lock_bh(&flow->lock);
-	pump(flow);
+	pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
+	end_all(&ended);
+}
+
+/*
+ * A WRITE on iWARP completes when TCP has it (RFC 5040, 8.2): should the connection break
+ * now it may not have arrived. A fence that is answered on the same connection shows that
+ * it has.
+ */
+static void note_write(struct rchar_keys *keys, const struct rchar_lane *lane)
+{
+	if (keys->write_attempt && keys->write_attempt != lane->self.attempt)
+		keys->write_lost = true;
+	keys->write_attempt = lane->self.attempt;
+}
+
+/**
+ * rchar_rdma_fence_begin() - before a fence is sent
+ * @flow: the flow of the session
+ * @keys: its keys
+ *
+ * Return: for rchar_rdma_fence_end().
+ */
+u32 rchar_rdma_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys)
+{
+	u32 attempt;
+
+	spin_lock_bh(&flow->lock);
+	attempt = keys->write_attempt;
+	spin_unlock_bh(&flow->lock);
+	return attempt;
+}
+
+/**
+ * rchar_rdma_fence_end() - a fence was answered
+ * @flow: the flow of the session
+ * @keys: its keys
+ * @begun: from rchar_rdma_fence_begin()
+ *
+ * Return: 0 when all writes that had completed before it are there; -EIO when some may
+ * not be, once.
+ */
+int rchar_rdma_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun)
+{
+	int ret = 0;
+
+	spin_lock_bh(&flow->lock);
+	if (begun) {
+		if (keys->write_lost || !flow->lane || flow->lane->self.attempt != begun)
+			ret = -EIO;
+		keys->write_lost = false;
+		if (keys->write_attempt == begun)
+			keys->write_attempt = 0;
+	}
+	spin_unlock_bh(&flow->lock);
+	return ret;
 }
 
 /* A request came back. Returns the operation when it is over. */
 static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane *lane,
-				     struct rchar_rdma *r, bool ok)
+				     struct rchar_rdma *r, enum ib_wc_status status)
 {
 	struct rchar_io *io = r->io;
 
 	lockdep_assert_held(&flow->lock);
 	unmap(r, lane->cm_id->device);
 	list_add(&r->entry, &lane->rdma.idle);
+	lane->rdma.used--;
 	lane->rdma.reads -= !io->write;
+	lane->tx.moved_at = jiffies;
 	io->outstanding--;
-	io->failed |= !ok;
+	if (status != IB_WC_SUCCESS) {
+		io->failed = true;
+		/* It would only be posted to the same queue pair. */
+		lane->tx.open = false;
+		io->tries += status == IB_WC_REM_ACCESS_ERR ||
+			     status == IB_WC_LOC_PROT_ERR || status == IB_WC_LOC_LEN_ERR;
+	} else if (io->write && lane->signal_all) {
+		note_write(io->keys, lane);
+	}
 	if (io->outstanding)
 		return NULL;
 	if (io->keys->error && (io->failed || io->pos < io->len)) {
@@ -295,6 +390,7 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rchar_lane *lane = cq->cq_context;
 	struct rchar_flow *flow = lane->flow;
 	struct rchar_io *io;
+	LIST_HEAD(ended);
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rchar_wc_error(lane, r->io->write ? "write" : "read", wc->status);
@@ -304,12 +400,12 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 		WRITE_ONCE(lane->link->progress_at, jiffies);
 	}
 	spin_lock_bh(&flow->lock);
-	io = complete_one(flow, lane, r, wc->status == IB_WC_SUCCESS);
-	if (flow->lane == lane)
-		pump(flow);
+	io = complete_one(flow, lane, r, wc->status);
+	pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
 	if (io)
 		io->end(io);
+	end_all(&ended);
 }
 
 /**
@@ -319,19 +415,14 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 void rchar_rdma_submit(struct rchar_flow *flow, struct rchar_io *io)
 {
-	int error;
+	LIST_HEAD(ended);
 
 	spin_lock_bh(&flow->lock);
-	error = io->keys->error;
-	if (!error) {
-		list_add_tail(&io->entry, &flow->ios);
-		pump(flow);
-	}
+	io->error = io->keys->error;
+	list_add_tail(&io->entry, io->error ? &ended : &flow->ios);
+	pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
-	if (error) {
-		io->error = error;
-		io->end(io);
-	}
+	end_all(&ended);
 }
 
 /**
@@ -359,10 +450,7 @@ void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int err
 		}
 	}
 	spin_unlock_bh(&flow->lock);
-	list_for_each_entry_safe(io, tmp, &ended, entry) {
-		list_del_init(&io->entry);
-		io->end(io);
-	}
+	end_all(&ended);
 }
 
 /**

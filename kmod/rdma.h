@@ -29,6 +29,8 @@ struct rchar_lane;
  * @shift: a chunk has 1 << @shift bytes
  * @have: keys received for @attempt; all there are when the region is covered
  * @error: the session is over: negative errno for operations
+ * @write_attempt: iWARP: connection on which writes completed since the last fence, or 0
+ * @write_lost: iWARP: there was another one before: they may not have arrived
  */
 struct rchar_keys {
 	u64 size;
@@ -37,6 +39,8 @@ struct rchar_keys {
 	u8 shift;
 	u64 have;
 	int error;
+	u32 write_attempt;
+	bool write_lost;
 };
 
 /**
@@ -52,6 +56,7 @@ struct rchar_keys {
  * @vec_at: and where in that one
  * @outstanding: work requests in send queues
  * @failed: one of them did not complete: all begins afresh
+ * @tries: connections on which one was refused, not merely lost
  * @error: what came of it, when @end is called
  * @end: it is over; called without locks, in any context but hard interrupt
  */
@@ -67,6 +72,7 @@ struct rchar_io {
 	u32 vec_at;
 	u32 outstanding;
 	bool failed;
+	u8 tries;
 	int error;
 	void (*end)(struct rchar_io *io);
 };
@@ -93,12 +99,14 @@ struct rchar_rdma {
  * struct rchar_lane_rdma - what a lane has for them; flow->lock
  * @slots: RCHAR_LANE_RDMA of them; made when first used
  * @idle: those not in the send queue
- * @reads: READs in the send queue
+ * @used: those in the send queue
+ * @reads: of these, READs
  * @reads_max: so many the peer answers at once
  */
 struct rchar_lane_rdma {
 	struct rchar_rdma *slots;
 	struct list_head idle;
+	unsigned int used;
 	unsigned int reads;
 	unsigned int reads_max;
 };
@@ -109,6 +117,8 @@ int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 		   const struct rchar_wire_map *map, const __le32 *values);
 void rchar_rdma_submit(struct rchar_flow *flow, struct rchar_io *io);
 void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error);
+u32 rchar_rdma_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys);
+int rchar_rdma_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun);
 void rchar_rdma_pump(struct rchar_flow *flow);
 int rchar_lane_rdma_alloc(struct rchar_lane *lane);
 

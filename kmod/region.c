@@ -20,9 +20,11 @@ static void release(struct kref *ref)
 	struct rchar_region *region = container_of(ref, struct rchar_region, ref);
 	unsigned long i;
 
-	for (i = 0; i < region->nr_pages; i++)
+	for (i = 0; i < region->nr_pages; i++) {
 		if (region->pages[i])
 			put_page(region->pages[i]);
+		cond_resched();
+	}
 	kvfree(region->pages);
 	rchar_ledger_del(RCHAR_OBJ_REGION);
 	kfree(region);

@@ -428,6 +428,8 @@ void rchar_session_close(struct rchar_session *session)
 		session->deadline = jiffies +
 			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
 		rchar_session_move(session, RCHAR_SESSION_CLOSING);
+		if (session->import)
+			rchar_import_closed(session);
 		/* With FIN a memory session is over. */
 		rchar_session_shut(session, session->import ? RCHAR_SHUT_WR :
 				   RCHAR_SHUT_RD | RCHAR_SHUT_WR);

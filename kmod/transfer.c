@@ -14,12 +14,13 @@
 /* Unpinning pages of a file that must be marked dirty may sleep. */
 static struct workqueue_struct *transfer_wq;
 
-static void release_pages_of(struct rchar_transfer *t)
+/* With @dirty it may sleep. */
+static void release_pages_of(struct rchar_transfer *t, bool dirty)
 {
 	unsigned int i;
 
 	if (t->mm) {
-		unpin_user_pages_dirty_lock(t->pages, t->nr_pages, !t->io.write);
+		unpin_user_pages_dirty_lock(t->pages, t->nr_pages, dirty);
 		atomic64_sub(t->nr_pages, &t->mm->pinned_vm);
 		atomic64_sub((u64)t->nr_pages << PAGE_SHIFT,
 			     &t->session->channel->pinned);
@@ -37,7 +38,7 @@ static void release(struct kref *ref)
 	struct rchar_transfer *t = container_of(ref, struct rchar_transfer, ref);
 
 	if (t->nr_pages)
-		release_pages_of(t);
+		release_pages_of(t, false);
 	rchar_session_put(t->session);
 	rchar_ledger_del(RCHAR_OBJ_TRANSFER);
 	kfree(t);
@@ -53,7 +54,7 @@ void rchar_transfer_put(struct rchar_transfer *t)
 }
 
 /* Everything but what rdma.c does. */
-static void finish(struct rchar_transfer *t)
+static void finish(struct rchar_transfer *t, bool dirty)
 {
 	struct rchar_session *s = t->session;
 	struct kiocb *iocb = t->iocb;
@@ -65,18 +66,18 @@ static void finish(struct rchar_transfer *t)
 		rchar_stats_add(t->io.write ? &s->channel->stats.tx_bytes :
 					       &s->channel->stats.rx_bytes, t->io.len);
 	}
-	if (iocb) {
-		/* The program may look at its memory as soon as it is told. */
-		release_pages_of(t);
+	/* The program may look at its memory as soon as it is told. */
+	if (t->mm)
+		release_pages_of(t, dirty);
+	if (iocb)
 		iocb->ki_complete(iocb, ret);
-	}
 	complete(&t->done);
 	rchar_transfer_put(t);
 }
 
 static void finish_work(struct work_struct *work)
 {
-	finish(container_of(work, struct rchar_transfer, work));
+	finish(container_of(work, struct rchar_transfer, work), true);
 }
 
 /* They were made dirty before; who cleaned them since has to be told again. */
@@ -97,7 +98,7 @@ static void io_end(struct rchar_io *io)
 	if (t->mm && !io->write && !all_dirty(t))
 		queue_work(transfer_wq, &t->work);
 	else
-		finish(t);
+		finish(t, false);
 }
 
 /**
@@ -200,9 +201,14 @@ int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t l
 
 	if (!mm || !may_pin(mm, DIV_ROUND_UP(len, PAGE_SIZE) + 1))
 		return -ENOMEM;
-	while (!ret && t->io.len < len && t->nr_pages < RCHAR_TRANSFER_PAGES)
-		ret = pin_some(t, &nr, iter,
-			       min(len - t->io.len, rchar_compat_iter_len(iter)));
+	while (!ret && t->io.len < len && t->nr_pages < RCHAR_TRANSFER_PAGES) {
+		size_t n = min(len - t->io.len, rchar_compat_iter_len(iter));
+
+		if (n)
+			ret = pin_some(t, &nr, iter, n);
+		else
+			iov_iter_advance(iter, 0);	/* behind an empty segment */
+	}
 	if (!t->nr_pages)
 		return ret;
 	mmgrab(mm);

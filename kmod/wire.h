@@ -147,6 +147,8 @@ enum rchar_call_status {
 /* Chunks of a region: from one page to 1 GiB. */
 #define RCHAR_WIRE_CHUNK_SHIFT_MIN	12
 #define RCHAR_WIRE_CHUNK_SHIFT_MAX	30
+/* Chunks of a region at most: keys are memory at who connects. */
+#define RCHAR_WIRE_CHUNKS_MAX	(1u << 20)
 /* Keys of one MAP at most: with what is before them less than a page. */
 #define RCHAR_WIRE_MAP_KEYS		1000
 

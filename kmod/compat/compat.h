@@ -28,17 +28,19 @@
 #define rchar_compat_vm_flags_set(vma, flags) ((vma)->vm_flags |= (flags))
 #endif
 
-/* The segment of user memory that an iterator is at: iter_iov_addr() came in 6.4. */
+/* The segment of user memory that an iterator is at: iter_iov() came in 6.4. Its length
+ * not by iter_iov_len(), which was wrong for one that is a single buffer for a while.
+ */
 #ifdef RCHAR_HAVE_ITER_IOV
-#define rchar_compat_iter_addr(iter) ((unsigned long)iter_iov_addr(iter))
-#define rchar_compat_iter_len(iter) min(iov_iter_count(iter), iter_iov_len(iter))
+#define rchar_compat_iter_iov iter_iov
 #else
+#define rchar_compat_iter_iov(iter) ((iter)->iov)
+#endif
 #define rchar_compat_iter_addr(iter) \
-	((unsigned long)(iter_is_ubuf(iter) ? (iter)->ubuf : (iter)->iov->iov_base) + \
-	 (iter)->iov_offset)
+	((unsigned long)(iter_is_ubuf(iter) ? (iter)->ubuf : \
+			 rchar_compat_iter_iov(iter)->iov_base) + (iter)->iov_offset)
 #define rchar_compat_iter_len(iter) \
 	(iter_is_ubuf(iter) ? iov_iter_count(iter) : \
-	 min(iov_iter_count(iter), (iter)->iov->iov_len - (iter)->iov_offset))
-#endif
+	 min(iov_iter_count(iter), rchar_compat_iter_iov(iter)->iov_len - (iter)->iov_offset))
 
 #endif /* RCHAR_COMPAT_H */

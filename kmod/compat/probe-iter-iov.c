@@ -4,5 +4,5 @@
 size_t probe(const struct iov_iter *iter);
 size_t probe(const struct iov_iter *iter)
 {
-	return iter_iov_len(iter) + (size_t)iter_iov_addr(iter);
+	return iter_iov(iter)->iov_len;
 }

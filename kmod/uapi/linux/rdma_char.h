@@ -44,7 +44,7 @@ enum rchar_atomics {
 };
 
 /* Largest region of a memory channel, bytes. */
-#define RCHAR_REGION_SIZE_MAX	(1ULL << 40)
+#define RCHAR_REGION_SIZE_MAX	(1ULL << 39)
 
 /* What a channel is doing, derived from its listener or link. */
 enum rchar_channel_state {
