@@ -16,8 +16,8 @@
 #include "session.h"
 #include "txbuf.h"
 
-/* Pages of a chunk at most: 2 MiB. Devices may allow fewer. */
-#define CHUNK_PAGES_MAX		512
+/* Pages of a chunk at most: 1 MiB. Devices may allow fewer. */
+#define CHUNK_PAGES_MAX		256
 /* Frames of earlier connections that may wait beside those of two. */
 #define STALE_MAX		64
 /* Registrations posted at once. */
@@ -109,7 +109,11 @@ static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i
 	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;
-	c->mr = ib_alloc_mr(lane->pd, IB_MR_TYPE_MEM_REG, n);
+	/* One more than is used, where the device has room: at the end of a full memory
+	 * region soft-RoCE in 6.1 looks for the next page (rxe_mr_copy()).
+	 */
+	c->mr = ib_alloc_mr(lane->pd, IB_MR_TYPE_MEM_REG,
+			    min_t(u32, n + 1, dev->attrs.max_fast_reg_page_list_len));
 	if (IS_ERR(c->mr)) {
 		ret = PTR_ERR(c->mr);
 		c->mr = NULL;
