@@ -10,6 +10,8 @@ rchar add srv stream listen 10.0.0.1 window 64k
 rchar -w 60 add cli stream connect 10.0.0.1/srv window 64k
 rchar add msrv message listen 10.0.0.1 window 64k max-message 32k
 rchar -w 60 add mcli message connect 10.0.0.1/msrv window 64k max-message 32k
+rchar add here memory listen 10.0.0.1 size 1m
+rchar -w 60 add there memory connect 10.0.0.1/here
 
 debugfs=/sys/kernel/debug
 set_attr() { # FOLDER KEY=VALUE...

@@ -6,7 +6,8 @@
  * then the second, and so on, until it gets by with fewer: /proc/self/fail-nth. Each time
  * the operation must succeed or say that memory was short, and what it says must be true:
  * bytes it reports as moved are the bytes that arrive, and nothing else does. After each
- * round everything must work. Needs channels srv, cli (streams) and msrv, mcli (messages).
+ * round everything must work. Needs channels srv, cli (streams), msrv, mcli (messages) and
+ * here, there (memory).
  * A TAP line for each operation; the plan is the caller's.
  */
 #define _GNU_SOURCE
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include "genl.h"
@@ -340,6 +342,111 @@ static long op_poll(void)
 	return poll(&p, 1, LONG_MS) == 1 ? 0 : -1;
 }
 
+/* ---- memory: what a write said it moved is there, what a read said is right ---- */
+
+static void memories(void)
+{
+	close_both();
+	cli = open("/dev/rchar/there", O_RDWR);
+	MUST(cli >= 0);
+	srv = open("/dev/rchar/here", O_RDWR);
+	MUST(srv >= 0);
+}
+
+static void setup_memory(void)
+{
+	MUST(pwrite(srv, data, 50000, 0) == 50000);
+	memset(got, 0, 50000);
+}
+
+static long op_pread_small(void)
+{
+	return pread(cli, got, 100, 0);
+}
+
+static long op_pread(void)
+{
+	return pread(cli, got, 50000, 0);
+}
+
+static void undo_pread(long ret)
+{
+	MUST(ret < 0 || !memcmp(got, data, ret));
+}
+
+static void setup_zeros(void)
+{
+	memset(got, 0, 50000);
+	MUST(pwrite(srv, got, 50000, 0) == 50000);
+}
+
+static long op_pwrite_small(void)
+{
+	return pwrite(cli, data, 100, 0);
+}
+
+static long op_pwrite(void)
+{
+	return pwrite(cli, data, 50000, 0);
+}
+
+static void undo_pwrite(long ret)
+{
+	MUST(pread(srv, got, 50000, 0) == 50000);
+	MUST(ret < 0 || !memcmp(got, data, ret));
+}
+
+static uint64_t word;
+
+static long op_atomic(void)
+{
+	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD, .offset = 65536, .operand = 1 };
+
+	return ioctl(cli, RCHAR_IOC_ATOMIC, &a);
+}
+
+/* Executed when it said so. It may have been when only the answer could not be told. */
+static void undo_atomic(long ret)
+{
+	uint64_t now = 0;
+
+	MUST(pread(srv, &now, 8, 65536) == 8);
+	MUST(now == word + 1 || (ret < 0 && now == word));
+	word = now;
+}
+
+static long op_notify(void)
+{
+	return ioctl(cli, RCHAR_IOC_NOTIFY, 5);
+}
+
+static long op_open_memory(void)
+{
+	cli = open("/dev/rchar/there", O_RDWR);
+	return cli;
+}
+
+static void undo_open_memory(long ret)
+{
+	if (ret >= 0)
+		MUST(pread(cli, got, 10, 0) == 10);
+	close_both();
+}
+
+static void *mapped;
+
+static long op_mmap(void)
+{
+	mapped = mmap(NULL, 65536, PROT_READ, MAP_SHARED, srv, 0);
+	return mapped == MAP_FAILED ? -1 : 0;
+}
+
+static void undo_mmap(long ret)
+{
+	if (!ret)
+		munmap(mapped, 65536);
+}
+
 /* ---- netlink ---- */
 
 static long transact(void)
@@ -387,6 +494,19 @@ static void undo_add(long ret)
 static long op_add_listen(void)
 {
 	request_add(RCHAR_ROLE_LISTEN);
+	return transact();
+}
+
+static long op_add_memory(void)
+{
+	uint64_t size = 40000;
+
+	genl_begin(family, RCHAR_CMD_CHANNEL_NEW, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "new");
+	genl_put_u32(RCHAR_A_CHANNEL_TYPE, RCHAR_TYPE_MEMORY);
+	genl_put_u32(RCHAR_A_CHANNEL_ROLE, RCHAR_ROLE_LISTEN);
+	genl_put_addr(RCHAR_A_CHANNEL_LOCAL, "10.0.0.1");
+	genl_put(RCHAR_A_CHANNEL_SIZE, &size, sizeof(size));
 	return transact();
 }
 
@@ -527,6 +647,16 @@ static const struct operation {
 	{ "open_message", messages, close_both, op_open_connect, undo_open_connect },
 	{ "write_message", messages, NULL, op_write_message, undo_write_message },
 	{ "read_message", messages, setup_read_message, op_read, undo_read_message },
+	{ "open_memory", NULL, close_both, op_open_memory, undo_open_memory },
+	{ "pread_small", memories, setup_memory, op_pread_small, undo_pread },
+	{ "pread", memories, setup_memory, op_pread, undo_pread },
+	{ "pwrite_small", memories, setup_zeros, op_pwrite_small, undo_pwrite },
+	{ "pwrite", memories, setup_zeros, op_pwrite, undo_pwrite },
+	{ "atomic", memories, NULL, op_atomic, undo_atomic },
+	{ "notify", memories, NULL, op_notify, NULL },
+	{ "fsync_memory", memories, NULL, op_fsync, NULL },
+	{ "mmap", memories, NULL, op_mmap, undo_mmap },
+	{ "channel_new_memory", NULL, fresh, op_add_memory, undo_add },
 	{ "channel_new_listen", NULL, fresh, op_add_listen, undo_add },
 	{ "channel_new_connect", NULL, fresh, op_add_connect, undo_add },
 	{ "channel_set", setup_new, fresh, op_set, NULL },

@@ -156,6 +156,64 @@ static void bad_attributes(void)
 	expect("families_differ", EINVAL);
 }
 
+static void new_memory(int role)
+{
+	genl_begin(family, RCHAR_CMD_CHANNEL_NEW, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "mem");
+	genl_put_u32(RCHAR_A_CHANNEL_TYPE, RCHAR_TYPE_MEMORY);
+	genl_put_u32(RCHAR_A_CHANNEL_ROLE, role);
+	genl_put_addr(role == RCHAR_ROLE_LISTEN ? RCHAR_A_CHANNEL_LOCAL :
+		      RCHAR_A_CHANNEL_PEER, "10.0.0.1");
+}
+
+static void put_size(uint64_t size)
+{
+	genl_put(RCHAR_A_CHANNEL_SIZE, &size, sizeof(size));
+}
+
+static void bad_memory(void)
+{
+	new_memory(RCHAR_ROLE_LISTEN);
+	expect("memory_without_a_size", EINVAL);
+	new_memory(RCHAR_ROLE_LISTEN);
+	put_size(0);
+	expect("memory_of_no_bytes", ERANGE);
+	new_memory(RCHAR_ROLE_LISTEN);
+	put_size(~0ull);
+	expect("memory_of_all_bytes_there_are", ERANGE);
+	new_memory(RCHAR_ROLE_LISTEN);
+	put_size(1ull << 39);
+	expect("memory_of_more_than_this_machine_has", ENOMEM);
+	new_memory(RCHAR_ROLE_LISTEN);
+	genl_put_u32(RCHAR_A_CHANNEL_SIZE, 4096);
+	expect("size_of_four_bytes", EINVAL);
+	new_memory(RCHAR_ROLE_LISTEN);
+	put_size(4096);
+	genl_put_u32(RCHAR_A_CHANNEL_ACCESS, 3);
+	expect("access_unknown", EINVAL);
+	new_memory(RCHAR_ROLE_LISTEN);
+	put_size(4096);
+	genl_put_u32(RCHAR_A_CHANNEL_ATOMICS, 2);
+	expect("atomics_of_the_device", EOPNOTSUPP);
+	new_memory(RCHAR_ROLE_LISTEN);
+	put_size(4096);
+	genl_put_u32(RCHAR_A_CHANNEL_MAX_MESSAGE, 4096);
+	expect("memory_with_a_max_message", EINVAL);
+	new_memory(RCHAR_ROLE_CONNECT);
+	put_size(4096);
+	expect("size_of_who_connects", EINVAL);
+	new_memory(RCHAR_ROLE_CONNECT);
+	genl_put_u32(RCHAR_A_CHANNEL_ACCESS, RCHAR_ACCESS_RO);
+	expect("access_of_who_connects", EINVAL);
+	new_channel("x");
+	put_size(4096);
+	expect("size_of_a_stream", EINVAL);
+	genl_begin(family, RCHAR_CMD_CHANNEL_SET, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "taken");
+	put_size(8192);
+	expect("set_of_the_size", EINVAL);
+}
+
 static void bad_objects(void)
 {
 	uint64_t id = 12345;
@@ -212,6 +270,7 @@ int main(void)
 	printf("TAP version 13\n");
 	bad_names();
 	bad_attributes();
+	bad_memory();
 	bad_objects();
 	unprivileged();
 	printf("1..%d\n", test_n);

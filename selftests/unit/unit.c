@@ -175,6 +175,58 @@ static void max_message_fits_the_type(void)
 	CHECK(rchar_opened_check(&opened, RCHAR_TYPE_STREAM) == RCHAR_FRAME_BAD_PAYLOAD);
 }
 
+static void a_region_says_what_it_is(void)
+{
+	const struct rchar_wire_region good = { .size = cpu_to_le64(4097),
+						.access = RCHAR_ACCESS_RO,
+						.atomics = RCHAR_ATOMICS_SW };
+	struct rchar_wire_region r = good;
+
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_OK);
+	r.access = RCHAR_ACCESS_RW;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_OK);
+	r.access = 0;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
+	r = good, r.size = 0;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
+	r = good, r.size = cpu_to_le64(RCHAR_REGION_SIZE_MAX + 1);
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
+	r = good, r.atomics = 2;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
+	r = good, r.reserved[5] = 1;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
+}
+
+static enum rchar_frame_error map(u32 first, u32 count, u8 shift, u32 extra, u64 size)
+{
+	struct rchar_wire_map m = { .first = cpu_to_le32(first), .count = cpu_to_le32(count),
+				    .shift = shift };
+
+	return rchar_map_check(&m, sizeof(m) + count * 4 + extra, size);
+}
+
+static void keys_stay_within_the_region(void)
+{
+	const u64 gib = 1ull << 30;
+	struct rchar_wire_map m = { .count = cpu_to_le32(1), .shift = 20, .reserved = { 0, 0, 1 } };
+
+	CHECK(map(0, 1, 20, 0, 1) == RCHAR_FRAME_OK);
+	CHECK(map(0, 1000, 20, 0, gib) == RCHAR_FRAME_OK);
+	CHECK(map(1000, 24, 20, 0, gib) == RCHAR_FRAME_OK);
+	CHECK(map(1000, 25, 20, 0, gib) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(map(1000, 25, 20, 0, gib + 1) == RCHAR_FRAME_OK);
+	CHECK(map(~0u, 1, 20, 0, gib) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(map(0, 0, 20, 0, gib) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(map(0, 1001, 20, 0, gib) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(map(0, 1, 20, 1, gib) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(map(0, 1, 11, 0, gib) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(map(0, 1, 31, 0, gib) == RCHAR_FRAME_BAD_PAYLOAD);
+	/* More chunks than keys are kept for. */
+	CHECK(map(0, 1, 12, 0, 1ull << 32) == RCHAR_FRAME_OK);
+	CHECK(map(0, 1, 12, 0, (1ull << 32) + 1) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(rchar_map_check(&m, sizeof(m) + 4, gib) == RCHAR_FRAME_BAD_PAYLOAD);
+}
+
 static void a_window_has_room_for_its_max_message(void)
 {
 	CHECK(rchar_window_valid(0, 0) && rchar_window_valid(1 << 30, 0));
@@ -438,6 +490,8 @@ static const struct {
 	TEST(names_are_checked),
 	TEST(open_payload_is_checked),
 	TEST(max_message_fits_the_type),
+	TEST(a_region_says_what_it_is),
+	TEST(keys_stay_within_the_region),
 	TEST(a_window_has_room_for_its_max_message),
 	TEST(private_data_survives_encode_and_decode),
 	TEST(wrong_private_data_is_refused),
