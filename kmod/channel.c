@@ -274,7 +274,8 @@ err_erase:
 static int make_region(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 {
 	struct rchar_region *region = rchar_region_create(channel->config.size,
-							  channel->config.access);
+							  channel->config.access,
+							  channel->config.atomics);
 
 	if (IS_ERR(region)) {
 		if (PTR_ERR(region) == -ENOMEM)

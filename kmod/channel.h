@@ -51,6 +51,7 @@ struct rchar_region;
  * @recovery_timeout_ms: how long a session waits for a lost link
  * @size: memory, listen: bytes to export
  * @access: memory, listen: enum rchar_access
+ * @atomics: memory, listen: enum rchar_atomics
  * @linger_ms: how long queued bytes may go on after the last close()
  */
 struct rchar_config {
@@ -71,6 +72,7 @@ struct rchar_config {
 	u32 linger_ms;
 	u64 size;
 	u32 access;
+	u32 atomics;
 };
 
 /**

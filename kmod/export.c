@@ -137,6 +137,9 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 
 	if (export->region->access == RCHAR_ACCESS_RW)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	if (export->region->access == RCHAR_ACCESS_RW &&
+	    export->region->atomics == RCHAR_ATOMICS_HW)
+		access |= IB_ACCESS_REMOTE_ATOMIC;
 	for (i = 0; i < export->nr; i += n) {
 		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
 			return -ECONNRESET;

@@ -623,6 +623,7 @@ int rchar_lane_setup(struct rchar_lane *lane)
 	lane->signal_all = rdma_protocol_iwarp(dev, lane->cm_id->port_num);
 	strscpy(lane->device, dev_name(&dev->dev), sizeof(lane->device));
 	lane->port = lane->cm_id->port_num;
+	lane->atomics = dev->attrs.atomic_cap != IB_ATOMIC_NONE && !lane->signal_all;
 	lane->rdma_sge = min_t(int, dev->attrs.max_send_sge, RCHAR_RDMA_SGE);
 	lane->rdma_sge_rd = clamp_t(int, dev->attrs.max_sge_rd, 1, lane->rdma_sge);
 	lane->ibdev = rchar_ibdev_attach(dev, lane);

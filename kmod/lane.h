@@ -82,6 +82,7 @@ struct rchar_lane_tx {
  * @peer: what the peer told us
  * @tx: the sending side
  * @rdma: one-sided work requests; initiator only
+ * @atomics: the device executes atomic operations
  * @rdma_sge: pieces of local memory in a WRITE
  * @rdma_sge_rd: in a READ
  * @exports_lock: protects @exports and @exports_closed; one registers at a time
@@ -129,6 +130,7 @@ struct rchar_lane {
 	struct rchar_conn peer;
 	struct rchar_lane_tx tx;
 	struct rchar_lane_rdma rdma;
+	bool atomics;
 	int rdma_sge;
 	int rdma_sge_rd;
 	struct mutex exports_lock;

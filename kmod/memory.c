@@ -114,6 +114,7 @@ enum rchar_frame_error rchar_import_opened(struct rchar_session *session,
 	if (err)
 		return err;
 	import->access = region->access;
+	import->atomics = region->atomics;
 	WRITE_ONCE(import->keys.size, le64_to_cpu(region->size));
 	return RCHAR_FRAME_OK;
 }
@@ -152,6 +153,7 @@ static const int call_errors[__RCHAR_CALL_STATUS_MAX] = {
 	[RCHAR_CALL_OK] = 0,
 	[RCHAR_CALL_RANGE] = -EINVAL,
 	[RCHAR_CALL_READ_ONLY] = -EROFS,
+	[RCHAR_CALL_UNSUPPORTED] = -EOPNOTSUPP,
 };
 
 /**
@@ -443,6 +445,34 @@ static int fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	return ret ?: rchar_rdma_fence_end(s->flow, &s->import->keys, begun);
 }
 
+/* By the exporter's device. */
+static int device_atomic(struct rchar_session *s, struct rchar_atomic *a)
+{
+	struct rchar_import *import = s->import;
+	struct rchar_transfer *t;
+	int ret;
+
+	if (import->keys.size < 8 || a->offset > import->keys.size - 8)
+		return -EINVAL;
+	if (import->access != RCHAR_ACCESS_RW)
+		return -EROFS;
+	t = rchar_transfer_create(s, a->offset, false, GFP_KERNEL);
+	if (!t)
+		return -ENOMEM;
+	t->io.atomic = a->op;
+	t->io.operand = a->operand;
+	t->io.compare = a->compare;
+	ret = rchar_transfer_bounce(t, sizeof(a->old));
+	if (!ret) {
+		rchar_transfer_start(t, NULL);
+		ret = rchar_transfer_wait(t);
+	}
+	if (!ret)
+		memcpy(&a->old, page_address(t->pages[0]), sizeof(a->old));
+	rchar_transfer_put(t);
+	return ret;
+}
+
 static long atomic(struct rchar_session *s, struct rchar_atomic __user *arg)
 {
 	struct rchar_wire_call call;
@@ -451,7 +481,10 @@ static long atomic(struct rchar_session *s, struct rchar_atomic __user *arg)
 
 	if (copy_from_user(&a, arg, sizeof(a)))
 		return -EFAULT;
-	ret = rchar_region_atomic_call(&a, &call) ?: do_call(s, &call, &a.old);
+	ret = rchar_region_atomic_call(&a, &call);
+	if (!ret)
+		ret = s->import->atomics == RCHAR_ATOMICS_HW ? device_atomic(s, &a) :
+							       do_call(s, &call, &a.old);
 	return ret ?: put_user(a.old, &arg->old);
 }
 

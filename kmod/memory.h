@@ -14,12 +14,14 @@ struct rchar_session;
  * struct rchar_import - what a memory session of ours knows
  * @keys: of the region; flow->lock
  * @access: enum rchar_access
+ * @atomics: enum rchar_atomics
  * @calls: waiting for RESULT; session->lock, like below
  * @next_call: id of the next one
  */
 struct rchar_import {
 	struct rchar_keys keys;
 	u32 access;
+	u32 atomics;
 	struct list_head calls;
 	u32 next_call;
 };

@@ -318,10 +318,11 @@ static int get_region(struct genl_info *info, struct rchar_config *config)
 		config->access = nla_get_u32(attrs[RCHAR_A_CHANNEL_ACCESS]);
 	if (config->access != RCHAR_ACCESS_RW && config->access != RCHAR_ACCESS_RO)
 		return refuse(info, RCHAR_A_CHANNEL_ACCESS, "access is ro or rw", -EINVAL);
-	if (attrs[RCHAR_A_CHANNEL_ATOMICS] &&
-	    nla_get_u32(attrs[RCHAR_A_CHANNEL_ATOMICS]) != RCHAR_ATOMICS_SW)
-		return refuse(info, RCHAR_A_CHANNEL_ATOMICS,
-			      "this version has atomics of type sw only", -EOPNOTSUPP);
+	config->atomics = RCHAR_ATOMICS_SW;
+	if (attrs[RCHAR_A_CHANNEL_ATOMICS])
+		config->atomics = nla_get_u32(attrs[RCHAR_A_CHANNEL_ATOMICS]);
+	if (config->atomics != RCHAR_ATOMICS_SW && config->atomics != RCHAR_ATOMICS_HW)
+		return refuse(info, RCHAR_A_CHANNEL_ATOMICS, "atomics is sw or hw", -EINVAL);
 	return 0;
 }
 

@@ -127,7 +127,7 @@ static int put_memory(struct sk_buff *skb, const struct rchar_channel *channel)
 	if (c->size &&
 	    (nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_SIZE, c->size, RCHAR_A_CHANNEL_PAD) ||
 	     nla_put_u32(skb, RCHAR_A_CHANNEL_ACCESS, c->access) ||
-	     nla_put_u32(skb, RCHAR_A_CHANNEL_ATOMICS, RCHAR_ATOMICS_SW)))
+	     nla_put_u32(skb, RCHAR_A_CHANNEL_ATOMICS, c->atomics)))
 		return -EMSGSIZE;
 	return nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_PINNED,
 				 atomic64_read(&channel->pinned), RCHAR_A_CHANNEL_PAD);

@@ -3,6 +3,8 @@
 #include "session_priv.h"
 #include "channel.h"
 #include "export.h"
+#include "lane.h"
+#include "region.h"
 #include "rxbuf.h"
 #include "txbuf.h"
 
@@ -208,6 +210,16 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	return RCHAR_REASON_NONE;
 }
 
+static bool has_atomics(struct rchar_link *link, u32 session)
+{
+	struct rchar_lane *lane = rchar_flow_get_lane(rchar_link_flow(link, session));
+	bool has = lane && lane->atomics;
+
+	if (lane)
+		rchar_lane_put(lane);
+	return has;
+}
+
 /* The peer opened a region: there is nobody to wait for. */
 static enum rchar_reason take_importer(struct rchar_channel *channel,
 				       struct rchar_link *link, const struct rchar_hdr *hdr)
@@ -219,6 +231,8 @@ static enum rchar_reason take_importer(struct rchar_channel *channel,
 		return RCHAR_REASON_NO_CHANNEL;
 	if (channel->nr_sessions >= READ_ONCE(channel->config.backlog))
 		return RCHAR_REASON_BACKLOG;
+	if (channel->region->atomics == RCHAR_ATOMICS_HW && !has_atomics(link, hdr->session))
+		return RCHAR_REASON_NO_ATOMICS;
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return RCHAR_REASON_NO_MEMORY;

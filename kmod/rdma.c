@@ -5,6 +5,7 @@
 #include "inject.h"
 #include "lane.h"
 #include "trace.h"
+#include "uapi/linux/rdma_char.h"
 
 /* ---- keys ---- */
 
@@ -177,6 +178,32 @@ static u32 map(struct rchar_rdma *r, struct rchar_lane *lane, u32 len)
 
 static void rdma_done(struct ib_cq *cq, struct ib_wc *wc);
 
+static void fill_wr(struct rchar_rdma *r, u64 addr, u32 key)
+{
+	const struct rchar_io *io = r->io;
+	struct ib_send_wr wr = {
+		.wr_cqe = &r->cqe,
+		.sg_list = r->sge,
+		.num_sge = r->nr,
+		.opcode = io->write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	if (!io->atomic) {
+		r->rdma = (struct ib_rdma_wr){ .wr = wr, .remote_addr = addr, .rkey = key };
+		return;
+	}
+	wr.opcode = io->atomic == RCHAR_ATOMIC_ADD ? IB_WR_ATOMIC_FETCH_AND_ADD :
+						     IB_WR_ATOMIC_CMP_AND_SWP;
+	r->atomic = (struct ib_atomic_wr){
+		.wr = wr,
+		.remote_addr = addr,
+		.rkey = key,
+		.compare_add = io->atomic == RCHAR_ATOMIC_ADD ? io->operand : io->compare,
+		.swap = io->operand,
+	};
+}
+
 /* One work request of an operation. False: the lane has failed, or the operation has. */
 static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
@@ -194,17 +221,7 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 		return false;
 	}
 	r->cqe.done = rdma_done;
-	r->wr = (struct ib_rdma_wr){
-		.wr = {
-			.wr_cqe = &r->cqe,
-			.sg_list = r->sge,
-			.num_sge = r->nr,
-			.opcode = io->write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
-			.send_flags = IB_SEND_SIGNALED,
-		},
-		.remote_addr = offset & (chunk - 1),
-		.rkey = key_at(io->keys, offset),
-	};
+	fill_wr(r, offset & (chunk - 1), key_at(io->keys, offset));
 	rchar_lane_tx_begin(lane);
 	list_del(&r->entry);
 	lane->rdma.used++;
@@ -212,7 +229,7 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	io->outstanding++;
 	io->pos += len;
 	if (!rchar_inject(RCHAR_FAULT_POST_SEND) &&
-	    !ib_post_send(lane->cm_id->qp, &r->wr.wr, &bad))
+	    !ib_post_send(lane->cm_id->qp, &r->rdma.wr, &bad))
 		return true;
 	io->outstanding--;
 	lane->rdma.used--;
@@ -253,6 +270,11 @@ again:
 		}
 		if (!lane || !lane->tx.ready || !lane->tx.open || !usable(io->keys, lane))
 			continue;
+		if (io->atomic && !lane->atomics) {
+			io->error = -EOPNOTSUPP;
+			list_move_tail(&io->entry, ended);
+			continue;
+		}
 		/* What an earlier connection left comes to its end first. */
 		if (io->failed && io->outstanding)
 			continue;
@@ -373,6 +395,12 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	if (io->keys->error && (io->failed || io->pos < io->len)) {
 		list_del_init(&io->entry);
 		io->error = io->keys->error;
+		return io;
+	}
+	if (io->failed && io->atomic) {
+		/* Perhaps it was executed, perhaps not. */
+		list_del_init(&io->entry);
+		io->error = -EIO;
 		return io;
 	}
 	if (io->failed) {

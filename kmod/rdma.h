@@ -48,6 +48,9 @@ struct rchar_keys {
  * @entry: of rchar_flow.ios while it has something to post
  * @keys: of its session, which it holds
  * @write: RDMA WRITE, else READ
+ * @atomic: RCHAR_ATOMIC_*: an operation of the device on 8 bytes, once at most; 0: none
+ * @operand: of @atomic
+ * @compare: of @atomic
  * @offset: in the region
  * @len: bytes
  * @vecs: local memory, @len bytes; contiguous pages in each
@@ -64,6 +67,9 @@ struct rchar_io {
 	struct list_head entry;
 	struct rchar_keys *keys;
 	bool write;
+	u8 atomic;
+	u64 operand;
+	u64 compare;
 	u64 offset;
 	u32 len;
 	const struct bio_vec *vecs;
@@ -84,7 +90,8 @@ struct rchar_io {
  * @io: what it is part of
  * @nr: length of @sge
  * @sge: mapped local memory
- * @wr: the request
+ * @rdma: the request
+ * @atomic: the request
  */
 struct rchar_rdma {
 	struct list_head entry;
@@ -92,7 +99,10 @@ struct rchar_rdma {
 	struct rchar_io *io;
 	int nr;
 	struct ib_sge sge[RCHAR_RDMA_SGE];
-	struct ib_rdma_wr wr;
+	union {
+		struct ib_rdma_wr rdma;
+		struct ib_atomic_wr atomic;
+	};
 };
 
 /**

@@ -66,11 +66,12 @@ static int alloc_pages_of(struct rchar_region *region)
  * rchar_region_create() - zeroed memory to export
  * @size: bytes, 1 to RCHAR_REGION_SIZE_MAX
  * @access: enum rchar_access
+ * @atomics: enum rchar_atomics
  *
  * Context: process.
  * Return: the region, with one reference, or an ERR_PTR: -ENOMEM, -EINTR.
  */
-struct rchar_region *rchar_region_create(u64 size, u32 access)
+struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics)
 {
 	struct rchar_region *region = kzalloc(sizeof(*region), GFP_KERNEL);
 	int ret;
@@ -83,6 +84,7 @@ struct rchar_region *rchar_region_create(u64 size, u32 access)
 	init_waitqueue_head(&region->wait);
 	region->size = size;
 	region->access = access;
+	region->atomics = atomics;
 	region->nr_pages = DIV_ROUND_UP(size, PAGE_SIZE);
 	ret = alloc_pages_of(region);
 	if (ret) {
@@ -132,6 +134,9 @@ u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call 
 		ring(region, operand);
 	if (call->call != RCHAR_CALL_ADD && call->call != RCHAR_CALL_CAS)
 		return RCHAR_CALL_OK;
+	/* Those of the device are not atomic with a processor's. */
+	if (region->atomics != RCHAR_ATOMICS_SW)
+		return RCHAR_CALL_UNSUPPORTED;
 	if (offset % 8 || region->size < 8 || offset > region->size - 8)
 		return RCHAR_CALL_RANGE;
 	if (peer && region->access != RCHAR_ACCESS_RW)
@@ -337,9 +342,14 @@ static long atomic(struct region_file *f, struct rchar_atomic __user *arg)
 	ret = rchar_region_atomic_call(&a, &call);
 	if (ret)
 		return ret;
-	if (rchar_region_call(f->region, &call, false, &a.old))
+	switch (rchar_region_call(f->region, &call, false, &a.old)) {
+	case RCHAR_CALL_OK:
+		return put_user(a.old, &arg->old);
+	case RCHAR_CALL_UNSUPPORTED:
+		return -EOPNOTSUPP;
+	default:
 		return -EINVAL;
-	return put_user(a.old, &arg->old);
+	}
 }
 
 /**

@@ -18,6 +18,7 @@ struct rchar_atomic;
  *	 mapped have references of their own.
  * @size: bytes
  * @access: enum rchar_access: what peers may do; files of this host are not bound by it
+ * @atomics: enum rchar_atomics: who executes those of peers
  * @nr_pages: length of @pages
  * @pages: zeroed at first, each its own
  * @lock: protects @rings and @last
@@ -29,6 +30,7 @@ struct rchar_region {
 	struct kref ref;
 	u64 size;
 	u32 access;
+	u32 atomics;
 	unsigned long nr_pages;
 	struct page **pages;
 	spinlock_t lock;
@@ -37,7 +39,7 @@ struct rchar_region {
 	wait_queue_head_t wait;
 };
 
-struct rchar_region *rchar_region_create(u64 size, u32 access);
+struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics);
 void rchar_region_put(struct rchar_region *region);
 int rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call);
 u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call,

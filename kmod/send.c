@@ -66,7 +66,7 @@ static void fill_opened(struct rchar_session *s, struct rchar_txbuf *txb)
 
 		region->size = cpu_to_le64(s->export->region->size);
 		region->access = s->export->region->access;
-		region->atomics = RCHAR_ATOMICS_SW;
+		region->atomics = s->export->region->atomics;
 		txb->hdr.len += sizeof(*region);
 	}
 }

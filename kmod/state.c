@@ -174,6 +174,7 @@ static const struct reason reasons[__RCHAR_REASON_MAX] = {
 	[RCHAR_REASON_LINGER] = { "linger", -ECONNRESET },
 	[RCHAR_REASON_WINDOW] = { "window", -ECONNRESET },
 	[RCHAR_REASON_ADDRESS_CHANGED] = { "address-changed", -EHOSTUNREACH },
+	[RCHAR_REASON_NO_ATOMICS] = { "no-atomics", -EOPNOTSUPP },
 };
 
 /**

@@ -60,7 +60,9 @@ static void finish(struct rchar_transfer *t, bool dirty)
 	struct kiocb *iocb = t->iocb;
 	long ret = t->io.error ?: (long)t->io.len;
 
-	if (!t->io.error) {
+	if (!t->io.error && t->io.atomic) {
+		rchar_stats_inc(&s->channel->stats.calls);
+	} else if (!t->io.error) {
 		rchar_stats_inc(t->io.write ? &s->channel->stats.writes :
 					       &s->channel->stats.reads);
 		rchar_stats_add(t->io.write ? &s->channel->stats.tx_bytes :

@@ -141,6 +141,7 @@ enum rchar_call_status {
 	RCHAR_CALL_OK,
 	RCHAR_CALL_RANGE,	/* outside of the region */
 	RCHAR_CALL_READ_ONLY,
+	RCHAR_CALL_UNSUPPORTED,	/* the device executes them, not the kernel */
 	__RCHAR_CALL_STATUS_MAX
 };
 

@@ -181,7 +181,9 @@ uint32_t parse_atomics(const std::string &text)
 {
 	if (text == "sw")
 		return RCHAR_ATOMICS_SW;
-	usage_error("atomics: '" + text + "' is not sw");
+	if (text == "hw")
+		return RCHAR_ATOMICS_HW;
+	usage_error("atomics: '" + text + "' is not sw or hw");
 }
 
 uint32_t parse_time_ms(const std::string &text, const char *what)

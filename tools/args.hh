@@ -53,7 +53,7 @@ uint32_t parse_number(const std::string &text, const char *what);
 uint32_t parse_size(const std::string &text, const char *what);     // k, m, g
 uint64_t parse_size64(const std::string &text, const char *what);
 uint32_t parse_access(const std::string &text);   // ro, rw
-uint32_t parse_atomics(const std::string &text);  // sw
+uint32_t parse_atomics(const std::string &text);  // sw, hw
 uint32_t parse_time_ms(const std::string &text, const char *what);  // us, ms, s
 uint32_t parse_mode(const std::string &text);
 uint32_t parse_user(const std::string &text);

@@ -26,7 +26,7 @@ const char *const role_names[] = {nullptr, "listen", "connect"};
 const char *const channel_states[] = {nullptr,	    "waiting", "listening", "connecting",
 				      "up",	    "retrying", "deleted"};
 const char *const access_names[] = {nullptr, "ro", "rw"};
-const char *const atomics_names[] = {nullptr, "sw"};
+const char *const atomics_names[] = {nullptr, "sw", "hw"};
 const char *const link_states[] = {nullptr, "down", "connecting", "up", "dying"};
 const char *const session_states[] = {nullptr,	 "accepting", "opening", "waiting",
 				      "open",	 "closing",   "dead"};
@@ -67,6 +67,7 @@ const Reason reasons[] = {
 	{"linger", "closed, and the rest could not be sent in time"},
 	{"window", "the peer sent more than its window"},
 	{"address-changed", "the address moved to another device or host"},
+	{"no-atomics", "the peer's RDMA device cannot execute atomic operations"},
 };
 static_assert(sizeof(reasons) / sizeof(reasons[0]) == __RCHAR_REASON_MAX,
 	      "one text for every reason");

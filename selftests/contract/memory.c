@@ -233,6 +233,36 @@ static void atomics_return_what_was_before(void)
 	}
 }
 
+static void atomics_of_the_device_where_it_can(void)
+{
+	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD, .offset = 80, .operand = 5 };
+	const char *device = getenv("VM_RDMA");
+	uint64_t word = 40;
+	int far, near;
+
+	if (device && !strcmp(device, "siw")) {
+		add_region("size 1m atomics hw");
+		CHECK_ERR(open(THERE, O_RDWR), EOPNOTSUPP);
+		sh("rchar show there | grep -q no-atomics");
+		return;
+	}
+	regions(&far, &near, "size 1m atomics hw");
+	CHECK(pwrite(near, &word, 8, 80) == 8);
+	CHECK(ioctl(far, RCHAR_IOC_ATOMIC, &a) == 0 && a.old == 40);
+	a.op = RCHAR_ATOMIC_CAS;
+	a.compare = 45;
+	a.operand = 1;
+	CHECK(ioctl(far, RCHAR_IOC_ATOMIC, &a) == 0 && a.old == 45);
+	CHECK(ioctl(far, RCHAR_IOC_ATOMIC, &a) == 0 && a.old == 1);
+	CHECK(pread(near, &word, 8, 80) == 8 && word == 1);
+	a.offset = (1 << 20) - 4;
+	CHECK_ERR(ioctl(far, RCHAR_IOC_ATOMIC, &a), EINVAL);
+	a.offset = 1 << 20;
+	CHECK_ERR(ioctl(far, RCHAR_IOC_ATOMIC, &a), EINVAL);
+	a.offset = 80;
+	CHECK_ERR(ioctl(near, RCHAR_IOC_ATOMIC, &a), EOPNOTSUPP);
+}
+
 static void bad_atomics_are_einval(void)
 {
 	struct rchar_atomic good = { .op = RCHAR_ATOMIC_ADD }, a;
@@ -580,6 +610,7 @@ const struct test memory_tests[] = {
 	TEST(a_fault_ends_reads_and_writes_of_memory),
 	TEST(a_read_only_region_is_erofs_for_who_connects),
 	TEST(atomics_return_what_was_before),
+	TEST(atomics_of_the_device_where_it_can),
 	TEST(bad_atomics_are_einval),
 	TEST(atomics_of_all_sides_add_up),
 	TEST(rings_are_counted_and_wake_poll),

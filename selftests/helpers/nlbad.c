@@ -193,8 +193,8 @@ static void bad_memory(void)
 	expect("access_unknown", EINVAL);
 	new_memory(RCHAR_ROLE_LISTEN);
 	put_size(4096);
-	genl_put_u32(RCHAR_A_CHANNEL_ATOMICS, 2);
-	expect("atomics_of_the_device", EOPNOTSUPP);
+	genl_put_u32(RCHAR_A_CHANNEL_ATOMICS, 3);
+	expect("atomics_unknown", EINVAL);
 	new_memory(RCHAR_ROLE_LISTEN);
 	put_size(4096);
 	genl_put_u32(RCHAR_A_CHANNEL_MAX_MESSAGE, 4096);

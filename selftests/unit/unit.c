@@ -191,7 +191,9 @@ static void a_region_says_what_it_is(void)
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
 	r = good, r.size = cpu_to_le64(RCHAR_REGION_SIZE_MAX + 1);
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
-	r = good, r.atomics = 2;
+	r = good, r.atomics = RCHAR_ATOMICS_HW;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_OK);
+	r = good, r.atomics = 3;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
 	r = good, r.reserved[5] = 1;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);

@@ -41,6 +41,7 @@ enum rchar_access {
 /* Memory channels: who executes the atomic operations of those who connect. */
 enum rchar_atomics {
 	RCHAR_ATOMICS_SW = 1,	/* the kernel of the host that listens */
+	RCHAR_ATOMICS_HW,	/* its RDMA device */
 };
 
 /* Largest region of a memory channel, bytes. */
@@ -106,6 +107,7 @@ enum rchar_reason {
 	RCHAR_REASON_LINGER,		/* closed, and the rest could not be sent in time */
 	RCHAR_REASON_WINDOW,		/* the peer sent more than its window, or too long a message */
 	RCHAR_REASON_ADDRESS_CHANGED,	/* the address moved to another device or host */
+	RCHAR_REASON_NO_ATOMICS,	/* the peer's device cannot execute atomic operations */
 
 	__RCHAR_REASON_MAX
 };
