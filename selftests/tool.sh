@@ -29,6 +29,7 @@ missing_words() {
 	says "value of window is missing" add x stream listen 10.0.0.1 window
 	says "name of the channel, or 'all', is missing" del
 	says "set what?" set x
+	says "the size is missing" add x memory listen 10.0.0.1 size
 }
 wrong_words() {
 	says "'strem' is not a type" add x strem listen 10.0.0.1
@@ -37,6 +38,11 @@ wrong_words() {
 	says "'more' is one word too many" del x more
 	says "chmod" set x mode 0600
 	says "cannot be set" set x peer 10.0.0.2
+	says "size: 'much' is not a number" add x memory listen 10.0.0.1 size much
+	says "size: 'x' is not k, m or g" add x memory listen 10.0.0.1 size 1x
+	says "is too large" add x memory listen 10.0.0.1 size 99999999999999999999
+	says "'rx' is not ro or rw" add x memory listen 10.0.0.1 size 1m access rx
+	says "'no' is not sw or hw" add x memory listen 10.0.0.1 size 1m atomics no
 	says "not an id" link reset xyz
 	says "not LINK/SESSION" session kill 12
 }
