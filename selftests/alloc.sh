@@ -69,7 +69,7 @@ no_faults() {
 # Everything at once: bytes, messages, sessions, each of them checked.
 export RIO_PATIENT=1
 everything() { # COMMAND that begins the faults...
-	local jobs=() job bytes=16777216 fine=1
+	local jobs=() job bytes=8388608 fine=1
 
 	rchar add pipe stream listen 10.0.0.1
 	rchar -w 60 add to-pipe stream connect 10.0.0.1/pipe
@@ -113,7 +113,7 @@ channels_come_and_go_without_memory() {
 	local i made=0
 
 	faults_of_the_module failslab 5
-	for i in $(seq 60); do
+	for i in $(seq 25); do
 		if rchar add come stream listen 10.0.0.1:7480 2>/tmp/words; then
 			made=$((made + 1))
 		else
@@ -124,12 +124,12 @@ channels_come_and_go_without_memory() {
 		rchar del go 2>/dev/null || true
 	done
 	no_faults
-	note "$made of 60 added"
+	note "$made of 25 added"
 	# What only the answer failed of is still there.
 	rchar del come 2>/dev/null || true
 	rchar del go 2>/dev/null || true
 	[ -z "$(rchar)" ]
-	[ $made -lt 60 ]
+	[ $made -lt 25 ]
 }
 
 # What could not be made when the device came is made later.
