@@ -39,17 +39,18 @@ rchar del all
 # stack: soft-RoCE in 6.1 does not survive them itself (rxe_create_qp() cleans up timers
 # that it has not set up yet). fail_verbs stands for those.
 faults_of_the_module() { # FAULT PERCENT
-	local start size reject
+	local start size ib ends siw='' end
 
 	start=$(cat /sys/module/rdma_char/sections/.text)
 	size=$(awk '$1 == "rdma_char" { print $2 }' /proc/modules)
-	# Linked in this order: ib_core begins, siw ends.
-	reject=$(sort /proc/kallsyms | awk '$3 == "_etext" { exit } $3 == "ib_pack" { print $1 }
-		last && $3 !~ /^siw_/ { end = $1 } { last = $3 ~ /^siw_/ } END { print end }')
-	# shellcheck disable=SC2086
-	set -- "$1" "$2" $reject
+	# Linked in this order: ib_core begins, siw ends. What is cold is far behind.
+	ib=$(awk '$3 == "ib_pack" { print $1 }' /proc/kallsyms)
+	ends=$(sort /proc/kallsyms | awk 'last && $3 !~ /^siw_/ { print $1 } { last = $3 ~ /^siw_/ }')
+	for end in $ends; do
+		[ $((0x$end - 0x$ib)) -lt 0 ] || [ $((0x$end - 0x$ib)) -gt $((4 << 20)) ] || siw=$end
+	done
 	set_attr "$debugfs/$1" "require-start=$start" "require-end=$(printf '%#x' $((start + size)))" \
-		reject-start="0x$3" reject-end="0x$4" stacktrace-depth=32 probability="$2"
+		reject-start="0x$ib" reject-end="0x$siw" stacktrace-depth=32 probability="$2"
 }
 
 # Ends them; there must have been some.
@@ -117,7 +118,8 @@ channels_come_and_go_without_memory() {
 		if rchar add come stream listen 10.0.0.1:7480 2>/tmp/words; then
 			made=$((made + 1))
 		else
-			grep -qE 'memory|buffer' /tmp/words
+			grep -qE 'memory|buffer|node could not be made' /tmp/words ||
+				{ cat /tmp/words; return 1; }
 		fi
 		rchar add go stream connect 10.0.0.1:7480/come 2>/dev/null || true
 		rchar del come 2>/dev/null || true
