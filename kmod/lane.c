@@ -729,6 +729,7 @@ static void drain(struct rchar_lane *lane)
 	rchar_lane_tx_reap(lane, NULL, &reaped);
 	spin_unlock_bh(&lane->flow->lock);
 	rchar_lane_tx_put(&reaped);
+	rchar_lane_rdma_reap(lane);
 	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
 		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
 	if (lane->hdrs_dma)

@@ -216,6 +216,7 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	len = map(r, lane, len);
 	if (!len) {
 		unmap(r, lane->cm_id->device);
+		r->io = NULL;
 		io->failed = true;
 		io->tries++;
 		return false;
@@ -236,6 +237,7 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	lane->rdma.reads -= !io->write;
 	list_add(&r->entry, &lane->rdma.idle);
 	unmap(r, lane->cm_id->device);
+	r->io = NULL;
 	io->failed = true;
 	lane->tx.open = false;
 	rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
@@ -376,6 +378,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 
 	lockdep_assert_held(&flow->lock);
 	unmap(r, lane->cm_id->device);
+	r->io = NULL;
 	list_add(&r->entry, &lane->rdma.idle);
 	lane->rdma.used--;
 	lane->rdma.reads -= !io->write;
@@ -421,18 +424,50 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 	LIST_HEAD(ended);
 
 	if (wc->status != IB_WC_SUCCESS) {
-		trace_rchar_wc_error(lane, r->io->write ? "write" : "read", wc->status);
+		trace_rchar_wc_error(lane, "rdma", wc->status);
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	} else {
 		lane->last_rx = jiffies;
 		WRITE_ONCE(lane->link->progress_at, jiffies);
 	}
 	spin_lock_bh(&flow->lock);
-	io = complete_one(flow, lane, r, wc->status);
+	/* When a connection breaks, soft-iWARP in 6.1 flushes some READs twice: once from
+	 * its queue of READs, once from the send queue. Nothing is posted in between, as the
+	 * first one has closed the lane.
+	 */
+	io = r->io ? complete_one(flow, lane, r, wc->status) : NULL;
 	pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
 	if (io)
 		io->end(io);
+	end_all(&ended);
+}
+
+/**
+ * rchar_lane_rdma_reap() - take back what the send queue kept
+ * @lane: the lane, drained
+ *
+ * A device flushes all requests before the drain's own (IBTA vol 1, 10.3.1): there should
+ * be none. Whoever waits for one that a device forgot would wait for ever.
+ */
+void rchar_lane_rdma_reap(struct rchar_lane *lane)
+{
+	struct rchar_flow *flow = lane->flow;
+	struct rchar_io *io;
+	LIST_HEAD(ended);
+	int i;
+
+	if (!lane->rdma.slots)
+		return;
+	spin_lock_bh(&flow->lock);
+	for (i = 0; i < RCHAR_LANE_RDMA; i++) {
+		if (!lane->rdma.slots[i].io)
+			continue;
+		io = complete_one(flow, lane, &lane->rdma.slots[i], IB_WC_WR_FLUSH_ERR);
+		if (io)
+			list_add_tail(&io->entry, &ended);
+	}
+	spin_unlock_bh(&flow->lock);
 	end_all(&ended);
 }
 

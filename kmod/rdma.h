@@ -87,7 +87,7 @@ struct rchar_io {
  * struct rchar_rdma - one work request of a lane; flow->lock
  * @entry: of rchar_lane_rdma.idle
  * @cqe: tells of its completion
- * @io: what it is part of
+ * @io: what it is part of; NULL while idle
  * @nr: length of @sge
  * @sge: mapped local memory
  * @rdma: the request
@@ -130,6 +130,7 @@ void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int err
 u32 rchar_rdma_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys);
 int rchar_rdma_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun);
 void rchar_rdma_pump(struct rchar_flow *flow);
+void rchar_lane_rdma_reap(struct rchar_lane *lane);
 int rchar_lane_rdma_alloc(struct rchar_lane *lane);
 
 #endif /* RCHAR_RDMA_H */
