@@ -22,7 +22,7 @@ modprobe null_blk gb=1 bs=4096 && modprobe nvmet_rdma && mount -t configfs none 
 	echo ipv4 >ports/1/addr_adrfam
 	echo 10.0.0.1 >ports/1/addr_traddr
 	echo 4420 >ports/1/addr_trsvcid
-	ln -s ../../../subsystems/t ports/1/subsystems/t
+	ln -s "$PWD/subsystems/t" ports/1/subsystems/t
 	cd /root || exit 1
 	on b 'modprobe nvme_rdma && echo transport=rdma,traddr=10.0.0.1,trsvcid=4420,nqn=t >/dev/nvme-fabrics' && nvme=1
 } 2>/dev/null
