@@ -175,6 +175,7 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct ib_device *dev = cq->device;
 	enum rchar_frame_error err;
 	struct rchar_hdr hdr;
+	bool accepting;
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rchar_wc_error(lane, "recv", wc->status);
@@ -182,12 +183,7 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	lane->last_rx = jiffies;
-	/* A frame can overtake the CM's RTU. Until the CM knows that it is connected it
-	 * could not disconnect, and the peer would not hear of a failure (IBTA vol 1,
-	 * 12.9.7; soft-RoCE raises no event for it).
-	 */
-	if (READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING)
-		rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
+	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
 	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr),
 				   DMA_FROM_DEVICE);
 	rchar_hdr_decode(&hdr, rxb->hdr);
@@ -200,6 +196,13 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		trace_rchar_bad_frame(lane, &hdr, err);
 		rchar_link_bad_frame(lane->link, &hdr, err);
 		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
+	} else if (accepting) {
+		/* It overtook the CM's RTU. Until the CM knows that it is connected it
+		 * could not disconnect, and the peer would not hear of a failure (IBTA
+		 * vol 1, 12.9.7; soft-RoCE raises no event for it). Not for a bad frame:
+		 * rdma_destroy_id() then refuses the connection, and stops the REP.
+		 */
+		rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
 	}
 	rchar_flow_receive_done(lane->flow, lane,
 				post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN));

@@ -44,7 +44,8 @@ int next_event(struct conn *c, int ms)
 		c->reject_reason = r && r->magic == htole32(RCHAR_WIRE_MAGIC) ?
 				   le16toh(r->reason) : -1;
 	}
-	if (type == RDMA_CM_EVENT_DISCONNECTED)
+	/* The latter when it broke before our RTU was there. */
+	if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_REJECTED)
 		c->gone = true;
 	rdma_ack_cm_event(e);
 	return type;
