@@ -130,14 +130,14 @@ int rchar_chardev_open(struct inode *inode, struct file *file)
 	u8 flags = 0;
 	int ret;
 
-	if (!(file->f_mode & FMODE_WRITE))
-		flags |= RCHAR_OPEN_NOSEND;
-	if (!(file->f_mode & FMODE_READ))
-		flags |= RCHAR_OPEN_NORECV;
-	if (channel->config.type == RCHAR_TYPE_MEMORY)
-		flags = 0;	/* a session of that type has no halves */
-	else
+	/* A session of a memory channel has no halves, but positions. */
+	if (channel->config.type != RCHAR_TYPE_MEMORY) {
+		if (!(file->f_mode & FMODE_WRITE))
+			flags |= RCHAR_OPEN_NOSEND;
+		if (!(file->f_mode & FMODE_READ))
+			flags |= RCHAR_OPEN_NORECV;
 		stream_open(inode, file);
+	}
 	file->f_mode |= FMODE_NOWAIT;
 	s = rchar_session_open(channel, flags);
 	if (IS_ERR(s))
@@ -289,16 +289,33 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 	spin_unlock_bh(&s->lock);
 }
 
-/* Any size will do: see struct rchar_info. */
-static long get_info(struct rchar_session *s, unsigned int size, void __user *arg)
+/**
+ * rchar_chardev_is_info() - is it RCHAR_IOC_INFO, of any size?
+ * @cmd: of an ioctl
+ */
+bool rchar_chardev_is_info(unsigned int cmd)
 {
-	struct rchar_info info = {};
-	unsigned int known = min_t(unsigned int, size, sizeof(info));
+	return _IOC_TYPE(cmd) == RCHAR_IOC_MAGIC && _IOC_DIR(cmd) == _IOC_READ &&
+	       _IOC_NR(cmd) == _IOC_NR(RCHAR_IOC_INFO);
+}
+
+/**
+ * rchar_chardev_put_info() - answer RCHAR_IOC_INFO
+ * @info: the answer
+ * @cmd: says how much the program knows of it; what we do not know is 0
+ * @arg: where to
+ *
+ * Return: 0, -EINVAL for no bytes at all, -EFAULT.
+ */
+long rchar_chardev_put_info(const struct rchar_info *info, unsigned int cmd,
+			    void __user *arg)
+{
+	unsigned int size = _IOC_SIZE(cmd);
+	unsigned int known = min_t(unsigned int, size, sizeof(*info));
 
 	if (!size)
 		return -EINVAL;
-	fill_info(s, &info);
-	if (copy_to_user(arg, &info, known) || clear_user(arg + known, size - known))
+	if (copy_to_user(arg, info, known) || clear_user(arg + known, size - known))
 		return -EFAULT;
 	return 0;
 }
@@ -309,14 +326,16 @@ static long get_info(struct rchar_session *s, unsigned int size, void __user *ar
  * @cmd: RCHAR_IOC_INFO, of any size
  * @arg: its argument
  *
- * Return: 0, -EFAULT, or -ENOTTY when it is another one.
+ * Return: as rchar_chardev_put_info(), or -ENOTTY when it is another one.
  */
 long rchar_chardev_info_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	if (_IOC_TYPE(cmd) == RCHAR_IOC_MAGIC && _IOC_DIR(cmd) == _IOC_READ &&
-	    _IOC_NR(cmd) == _IOC_NR(RCHAR_IOC_INFO))
-		return get_info(file->private_data, _IOC_SIZE(cmd), (void __user *)arg);
-	return -ENOTTY;
+	struct rchar_info info = {};
+
+	if (!rchar_chardev_is_info(cmd))
+		return -ENOTTY;
+	fill_info(file->private_data, &info);
+	return rchar_chardev_put_info(&info, cmd, (void __user *)arg);
 }
 
 /**

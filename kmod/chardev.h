@@ -8,6 +8,7 @@
 #include <linux/poll.h>
 #include <linux/seq_file.h>
 
+struct rchar_info;
 struct rchar_session;
 
 static inline bool rchar_chardev_nowait(const struct kiocb *iocb)
@@ -30,6 +31,9 @@ int rchar_chardev_release(struct inode *inode, struct file *file);
 __poll_t rchar_chardev_poll(struct file *file, poll_table *wait);
 int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int rchar_chardev_fasync(int fd, struct file *file, int on);
+bool rchar_chardev_is_info(unsigned int cmd);
+long rchar_chardev_put_info(const struct rchar_info *info, unsigned int cmd,
+			    void __user *arg);
 long rchar_chardev_info_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 void rchar_chardev_fdinfo(struct seq_file *seq, struct file *file);

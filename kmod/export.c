@@ -254,7 +254,7 @@ static int map_on(struct rchar_export *export, struct rchar_lane *lane)
 	int ret = 0;
 
 	mutex_lock(&lane->exports_lock);
-	if (!lane->exports_closed && READ_ONCE(lane->state) == RCHAR_LANE_UP &&
+	if (READ_ONCE(lane->state) == RCHAR_LANE_UP &&
 	    export->lane != lane) {
 		ret = map(export, lane);
 		if (!ret)
@@ -371,7 +371,6 @@ void rchar_export_lane_gone(struct rchar_lane *lane)
 	struct rchar_export *export, *tmp;
 
 	mutex_lock(&lane->exports_lock);
-	lane->exports_closed = true;
 	list_for_each_entry_safe(export, tmp, &lane->exports, entry)
 		unmap(export);
 	mutex_unlock(&lane->exports_lock);

@@ -85,9 +85,8 @@ struct rchar_lane_tx {
  * @atomics: the device executes atomic operations
  * @rdma_sge: pieces of local memory in a WRITE
  * @rdma_sge_rd: in a READ
- * @exports_lock: protects @exports and @exports_closed; one registers at a time
+ * @exports_lock: protects @exports; one registers at a time
  * @exports: regions registered here
- * @exports_closed: no new ones
  * @registering: work requests for that may be in the send queue; the flow's lock
  * @reg_cqe: completion of the last registration of a chain
  * @reg_done: it came
@@ -135,7 +134,6 @@ struct rchar_lane {
 	int rdma_sge_rd;
 	struct mutex exports_lock;
 	struct list_head exports;
-	bool exports_closed;
 	bool registering;
 	struct ib_cqe reg_cqe;
 	struct completion reg_done;

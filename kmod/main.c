@@ -11,8 +11,8 @@
 #include "link.h"
 #include "listener.h"
 #include "netlink.h"
-#include "transfer.h"
 #include "session.h"
+#include "transfer.h"
 #include "wire.h"
 
 static void check_wire(void)

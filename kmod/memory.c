@@ -4,15 +4,14 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/uio.h>
 #include "channel.h"
 #include "chardev.h"
 #include "compat/compat.h"
-#include "transfer.h"
 #include "region.h"
 #include "rxbuf.h"
 #include "session.h"
+#include "transfer.h"
 #include "txbuf.h"
 
 /* From here on the program's memory is used itself; less is copied. */
@@ -22,7 +21,7 @@
 /* Calls, those whose callers were killed included, that may wait for a link. */
 #define CALLS_MAX	1024
 /* Of the memory of a program at once. */
-#define TRANSFER_MAX		((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
+#define TRANSFER_MAX	((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
 
 /**
  * struct call - a CALL that waits for its RESULT
@@ -149,13 +148,6 @@ int rchar_import_map(struct rchar_session *session, const struct rchar_hdr *hdr,
 	return ret == -ENOMEM ? ret : 0;
 }
 
-static const int call_errors[__RCHAR_CALL_STATUS_MAX] = {
-	[RCHAR_CALL_OK] = 0,
-	[RCHAR_CALL_RANGE] = -EINVAL,
-	[RCHAR_CALL_READ_ONLY] = -EROFS,
-	[RCHAR_CALL_UNSUPPORTED] = -EOPNOTSUPP,
-};
-
 /**
  * rchar_import_result() - the answer to a CALL
  * @session: the session; its lock is held
@@ -178,7 +170,7 @@ enum rchar_frame_error rchar_import_result(struct rchar_session *session,
 		if (call->id != le32_to_cpu(result.id))
 			continue;
 		list_del_init(&call->entry);
-		call->error = call_errors[status];
+		call->error = rchar_region_call_errno(status);
 		call->old = le64_to_cpu(result.old);
 		complete(&call->done);
 		break;
@@ -267,12 +259,13 @@ static ssize_t limit(struct rchar_session *s, loff_t pos, size_t len, bool write
 }
 
 static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct kiocb *iocb,
-				  struct iov_iter *iter, size_t len, bool write)
+					      struct iov_iter *iter, size_t len, bool write)
 {
-	struct rchar_transfer *t = rchar_transfer_create(s, iocb->ki_pos, write,
-					      rchar_chardev_gfp(iocb));
+	unsigned int pages = iov_iter_npages(iter, RCHAR_TRANSFER_PAGES);
+	struct rchar_transfer *t;
 	int ret;
 
+	t = rchar_transfer_create(s, iocb->ki_pos, write, pages, rchar_chardev_gfp(iocb));
 	if (!t)
 		return ERR_PTR(-ENOMEM);
 	ret = rchar_transfer_pin(t, iter, min_t(size_t, len, TRANSFER_MAX));
@@ -286,12 +279,14 @@ static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct ki
 static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb,
 			 struct iov_iter *iter, size_t len, bool write)
 {
-	struct rchar_transfer *t = rchar_transfer_create(s, iocb->ki_pos, write, GFP_KERNEL);
 	size_t want = min_t(size_t, len, BOUNCE_MAX);
-	ssize_t ret = -ENOMEM;
+	struct rchar_transfer *t;
+	ssize_t ret;
 
+	t = rchar_transfer_create(s, iocb->ki_pos, write, DIV_ROUND_UP(want, PAGE_SIZE),
+				  GFP_KERNEL);
 	if (!t)
-		return ret;
+		return -ENOMEM;
 	ret = rchar_transfer_bounce(t, want);
 	if (ret)
 		goto out;
@@ -446,7 +441,7 @@ static int fsync(struct file *file, loff_t start, loff_t end, int datasync)
 }
 
 /* By the exporter's device. */
-static int device_atomic(struct rchar_session *s, struct rchar_atomic *a)
+static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, u64 *old)
 {
 	struct rchar_import *import = s->import;
 	struct rchar_transfer *t;
@@ -456,36 +451,32 @@ static int device_atomic(struct rchar_session *s, struct rchar_atomic *a)
 		return -EINVAL;
 	if (import->access != RCHAR_ACCESS_RW)
 		return -EROFS;
-	t = rchar_transfer_create(s, a->offset, false, GFP_KERNEL);
+	t = rchar_transfer_create(s, a->offset, false, 1, GFP_KERNEL);
 	if (!t)
 		return -ENOMEM;
 	t->io.atomic = a->op;
 	t->io.operand = a->operand;
 	t->io.compare = a->compare;
-	ret = rchar_transfer_bounce(t, sizeof(a->old));
+	ret = rchar_transfer_bounce(t, sizeof(*old));
 	if (!ret) {
 		rchar_transfer_start(t, NULL);
 		ret = rchar_transfer_wait(t);
 	}
 	if (!ret)
-		memcpy(&a->old, page_address(t->pages[0]), sizeof(a->old));
+		memcpy(old, page_address(t->pages[0]), sizeof(*old));
 	rchar_transfer_put(t);
 	return ret;
 }
 
-static long atomic(struct rchar_session *s, struct rchar_atomic __user *arg)
+static int execute(void *session, const struct rchar_atomic *a, u64 *old)
 {
+	struct rchar_session *s = session;
 	struct rchar_wire_call call;
-	struct rchar_atomic a;
-	int ret;
 
-	if (copy_from_user(&a, arg, sizeof(a)))
-		return -EFAULT;
-	ret = rchar_region_atomic_call(&a, &call);
-	if (!ret)
-		ret = s->import->atomics == RCHAR_ATOMICS_HW ? device_atomic(s, &a) :
-							       do_call(s, &call, &a.old);
-	return ret ?: put_user(a.old, &arg->old);
+	if (s->import->atomics == RCHAR_ATOMICS_HW)
+		return device_atomic(s, a, old);
+	rchar_region_atomic_call(a, &call);
+	return do_call(s, &call, old);
 }
 
 static long notify(struct rchar_session *s, unsigned long value)
@@ -506,12 +497,12 @@ static long ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 	if (cmd != RCHAR_IOC_ATOMIC && cmd != RCHAR_IOC_NOTIFY)
 		return rchar_chardev_info_ioctl(file, cmd, arg);
-	if (cmd == RCHAR_IOC_ATOMIC && !(file->f_mode & FMODE_WRITE))
-		return -EBADF;
 	ret = ready(s, file->f_flags & O_NONBLOCK);
 	if (ret)
 		return ret;
-	return cmd == RCHAR_IOC_ATOMIC ? atomic(s, (void __user *)arg) : notify(s, arg);
+	if (cmd == RCHAR_IOC_NOTIFY)
+		return notify(s, arg);
+	return rchar_region_atomic_ioctl(file, (void __user *)arg, execute);
 }
 
 const struct file_operations rchar_memory_fops = {

@@ -10,6 +10,7 @@
 #include <linux/uio.h>
 #include "addr.h"
 #include "channel.h"
+#include "chardev.h"
 #include "compat/compat.h"
 #include "ledger.h"
 
@@ -147,6 +148,24 @@ u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call 
 		*old = atomic64_cmpxchg(word_at(region, offset),
 					le64_to_cpu(call->compare), operand);
 	return RCHAR_CALL_OK;
+}
+
+/**
+ * rchar_region_call_errno() - what a program is told
+ * @status: enum rchar_call_status, below __RCHAR_CALL_STATUS_MAX
+ *
+ * Return: 0 or a negative errno.
+ */
+int rchar_region_call_errno(u32 status)
+{
+	static const int errors[__RCHAR_CALL_STATUS_MAX] = {
+		[RCHAR_CALL_OK] = 0,
+		[RCHAR_CALL_RANGE] = -EINVAL,
+		[RCHAR_CALL_READ_ONLY] = -EROFS,
+		[RCHAR_CALL_UNSUPPORTED] = -EOPNOTSUPP,
+	};
+
+	return errors[status];
 }
 
 /* ---- files of this host ---- */
@@ -331,48 +350,56 @@ static long fetch_rings(struct region_file *f, void __user *arg)
 	return 0;
 }
 
-static long atomic(struct region_file *f, struct rchar_atomic __user *arg)
+static int execute(void *file, const struct rchar_atomic *a, u64 *old)
 {
+	struct region_file *f = file;
 	struct rchar_wire_call call;
+
+	rchar_region_atomic_call(a, &call);
+	return rchar_region_call_errno(rchar_region_call(f->region, &call, false, old));
+}
+
+/**
+ * rchar_region_atomic_ioctl() - RCHAR_IOC_ATOMIC
+ * @file: the file, whose private data @execute gets
+ * @arg: struct rchar_atomic of the program
+ * @execute: does what @a says and sets @old; 0 or a negative errno
+ *
+ * Return: 0; -EBADF, -EFAULT, -EINVAL; or what @execute says.
+ */
+long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
+			       int (*execute)(void *private_data,
+					      const struct rchar_atomic *a, u64 *old))
+{
 	struct rchar_atomic a;
 	int ret;
 
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EBADF;
 	if (copy_from_user(&a, arg, sizeof(a)))
 		return -EFAULT;
-	ret = rchar_region_atomic_call(&a, &call);
-	if (ret)
-		return ret;
-	switch (rchar_region_call(f->region, &call, false, &a.old)) {
-	case RCHAR_CALL_OK:
-		return put_user(a.old, &arg->old);
-	case RCHAR_CALL_UNSUPPORTED:
-		return -EOPNOTSUPP;
-	default:
+	if (a.flags || a.offset % 8 ||
+	    (a.op != RCHAR_ATOMIC_ADD && a.op != RCHAR_ATOMIC_CAS))
 		return -EINVAL;
-	}
+	ret = execute(file->private_data, &a, &a.old);
+	return ret ?: put_user(a.old, &arg->old);
 }
 
 /**
  * rchar_region_atomic_call() - the CALL for an ioctl
- * @a: from the program
+ * @a: from the program, checked
  * @call: set but for its id
- *
- * Return: 0 or -EINVAL.
  */
-int rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call)
+void rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call)
 {
-	if (a->flags || a->offset % 8 ||
-	    (a->op != RCHAR_ATOMIC_ADD && a->op != RCHAR_ATOMIC_CAS))
-		return -EINVAL;
 	memset(call, 0, sizeof(*call));
 	call->call = a->op == RCHAR_ATOMIC_ADD ? RCHAR_CALL_ADD : RCHAR_CALL_CAS;
 	call->offset = cpu_to_le64(a->offset);
 	call->operand = cpu_to_le64(a->operand);
 	call->compare = cpu_to_le64(a->op == RCHAR_ATOMIC_CAS ? a->compare : 0);
-	return 0;
 }
 
-static long get_info(struct region_file *f, unsigned int size, void __user *arg)
+static long get_info(struct region_file *f, unsigned int cmd, void __user *arg)
 {
 	const struct rchar_config *c = &f->channel->config;
 	struct rchar_info info = {
@@ -383,15 +410,10 @@ static long get_info(struct region_file *f, unsigned int size, void __user *arg)
 		.access = f->region->access,
 		.importers = READ_ONCE(f->channel->nr_sessions),
 	};
-	unsigned int known = min_t(unsigned int, size, sizeof(info));
 
-	if (!size)
-		return -EINVAL;
 	strscpy(info.name, c->name, sizeof(info.name));
 	memcpy(info.local, &c->local, rchar_addr_len(&c->local));
-	if (copy_to_user(arg, &info, known) || clear_user(arg + known, size - known))
-		return -EFAULT;
-	return 0;
+	return rchar_chardev_put_info(&info, cmd, arg);
 }
 
 static long region_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -400,16 +422,13 @@ static long region_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 	if (READ_ONCE(f->channel->dead))
 		return -ENODEV;
-	if (_IOC_TYPE(cmd) == RCHAR_IOC_MAGIC && _IOC_DIR(cmd) == _IOC_READ &&
-	    _IOC_NR(cmd) == _IOC_NR(RCHAR_IOC_INFO))
-		return get_info(f, _IOC_SIZE(cmd), (void __user *)arg);
+	if (rchar_chardev_is_info(cmd))
+		return get_info(f, cmd, (void __user *)arg);
 	switch (cmd) {
 	case RCHAR_IOC_RINGS:
 		return fetch_rings(f, (void __user *)arg);
 	case RCHAR_IOC_ATOMIC:
-		if (!(file->f_mode & FMODE_WRITE))
-			return -EBADF;
-		return atomic(f, (void __user *)arg);
+		return rchar_region_atomic_ioctl(file, (void __user *)arg, execute);
 	default:
 		return -ENOTTY;
 	}

@@ -9,6 +9,7 @@
 #include <linux/wait.h>
 #include "wire.h"
 
+struct file;
 struct file_operations;
 struct rchar_atomic;
 
@@ -41,9 +42,13 @@ struct rchar_region {
 
 struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics);
 void rchar_region_put(struct rchar_region *region);
-int rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call);
+long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
+			       int (*execute)(void *private_data,
+					      const struct rchar_atomic *a, u64 *old));
+void rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call);
 u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call,
 		      bool peer, u64 *old);
+int rchar_region_call_errno(u32 status);
 
 static inline void rchar_region_get(struct rchar_region *region)
 {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What a session sends: control frames, data within the windows. */
 #include "session_priv.h"
-#include <linux/fs.h>
 #include <linux/poll.h>
 #include "channel.h"
 #include "export.h"
-#include "memory.h"
 #include "region.h"
 #include "seq.h"
 #include "txbuf.h"
@@ -20,8 +18,14 @@ static void advertise_window(struct rchar_session *s)
 	s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
 }
 
-/* Also counts what the payload takes of the window. */
-static void queue_frames(struct rchar_session *s, struct list_head *frames)
+/**
+ * rchar_session_queue_locked() - queue frames
+ * @s: the session; its lock is held
+ * @frames: the frames, linked by rchar_txbuf.queue; taken over
+ *
+ * Also counts what their payload takes of the window.
+ */
+void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frames)
 {
 	struct rchar_txbuf *txb;
 
@@ -115,20 +119,9 @@ void rchar_session_send_wanted(struct rchar_session *s)
 		if (op == RCHAR_OP_FIN || op == RCHAR_OP_RESET)
 			txb->hdr.flags = RCHAR_FRAME_ACK;
 		list_add(&txb->queue, &frames);
-		queue_frames(s, &frames);
+		rchar_session_queue_locked(s, &frames);
 	}
 	rchar_session_rearm(s);
-}
-
-/**
- * rchar_session_queue_locked() - queue control frames of a type
- * @session: the session, open; its lock is held
- * @frames: the frames, linked by rchar_txbuf.queue; taken over
- */
-void rchar_session_queue_locked(struct rchar_session *session, struct list_head *frames)
-{
-	lockdep_assert_held(&session->lock);
-	queue_frames(session, frames);
 }
 
 /**
@@ -150,18 +143,9 @@ int rchar_session_send_control(struct rchar_session *session, struct list_head *
 	else if (session->wanted)
 		ret = -ENOMEM;
 	else
-		queue_frames(session, frames);
+		rchar_session_queue_locked(session, frames);
 	spin_unlock_bh(&session->lock);
 	return ret;
-}
-
-/**
- * rchar_session_keys() - keys of the peer's region
- * @session: of a memory channel that connects
- */
-struct rchar_keys *rchar_session_keys(struct rchar_session *session)
-{
-	return &session->import->keys;
 }
 
 /**
@@ -277,7 +261,7 @@ int rchar_session_send(struct rchar_session *session, struct list_head *frames)
 	if (!ret && session->wanted)
 		ret = -ENOMEM;
 	if (!ret)
-		queue_frames(session, frames);
+		rchar_session_queue_locked(session, frames);
 	spin_unlock_bh(&session->lock);
 	return ret;
 }

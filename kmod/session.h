@@ -16,7 +16,6 @@
 struct rchar_channel;
 struct rchar_export;
 struct rchar_import;
-struct rchar_keys;
 struct rchar_seg;
 struct rchar_txbuf;
 
@@ -157,7 +156,6 @@ int rchar_session_send(struct rchar_session *session, struct list_head *frames);
 bool rchar_session_append(struct rchar_session *session, const void *data, u32 len);
 void rchar_session_queue_locked(struct rchar_session *session, struct list_head *frames);
 int rchar_session_send_control(struct rchar_session *session, struct list_head *frames);
-struct rchar_keys *rchar_session_keys(struct rchar_session *session);
 void rchar_session_consume(struct rchar_session *session, u32 bytes);
 
 /* ---- for channels, links and netlink ---- */

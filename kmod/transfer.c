@@ -3,12 +3,12 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "channel.h"
 #include "compat/compat.h"
 #include "ledger.h"
+#include "memory.h"
 #include "session.h"
 
 /* Unpinning pages of a file that must be marked dirty may sleep. */
@@ -46,7 +46,7 @@ static void release(struct kref *ref)
 
 /**
  * rchar_transfer_put() - drop a reference
- * @t: the operation
+ * @t: the transfer
  */
 void rchar_transfer_put(struct rchar_transfer *t)
 {
@@ -104,21 +104,21 @@ static void io_end(struct rchar_io *io)
 }
 
 /**
- * rchar_transfer_create() - an operation without memory
+ * rchar_transfer_create() - a transfer without memory
  * @session: the session
  * @offset: in the region
  * @write: to the peer
+ * @pages: how many it has room for, at most RCHAR_TRANSFER_PAGES
  * @gfp: how to allocate
  *
- * Return: the operation, with one reference, or NULL.
+ * Return: the transfer, with one reference, or NULL.
  */
-struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 offset, bool write,
-				 gfp_t gfp)
+struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 offset,
+					     bool write, unsigned int pages, gfp_t gfp)
 {
-	size_t size = sizeof(struct rchar_transfer) +
-		      RCHAR_TRANSFER_PAGES * (sizeof(struct bio_vec) + sizeof(struct page *));
-	struct rchar_transfer *t = kmalloc(size, gfp);
+	struct rchar_transfer *t;
 
+	t = kmalloc(struct_size(t, vecs, pages) + pages * sizeof(*t->pages), gfp);
 	if (!t)
 		return NULL;
 	memset(t, 0, sizeof(*t));
@@ -129,8 +129,9 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 
 	init_completion(&t->done);
 	INIT_WORK(&t->work, finish_work);
 	INIT_LIST_HEAD(&t->io.entry);
-	t->pages = (struct page **)(t->vecs + RCHAR_TRANSFER_PAGES);
-	t->io.keys = rchar_session_keys(session);
+	t->max_pages = pages;
+	t->pages = (struct page **)(t->vecs + pages);
+	t->io.keys = &session->import->keys;
 	t->io.offset = offset;
 	t->io.write = write;
 	t->io.vecs = t->vecs;
@@ -159,7 +160,7 @@ static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter 
 	unsigned long addr = rchar_compat_iter_addr(iter);
 	u32 at = offset_in_page(addr);
 	int n, i, got, want = min_t(size_t, DIV_ROUND_UP(at + len, PAGE_SIZE),
-				    RCHAR_TRANSFER_PAGES - t->nr_pages);
+				    t->max_pages - t->nr_pages);
 	size_t done = 0;
 
 	got = pin_user_pages_fast(addr & PAGE_MASK, want,
@@ -186,11 +187,11 @@ static bool may_pin(struct mm_struct *mm, unsigned int pages)
 
 /**
  * rchar_transfer_pin() - use the program's own memory
- * @t: an operation without memory
+ * @t: a transfer without memory
  * @iter: user memory; advanced behind what is taken
  * @len: bytes wanted
  *
- * Takes as much as there is, and as the operation has room for: see @t->io.len.
+ * Takes as much as there is, and as the transfer has room for: see @t->io.len.
  *
  * Context: process; may sleep to fault pages in.
  * Return: 0; -EFAULT when there is none; -ENOMEM when RLIMIT_MEMLOCK is in the way.
@@ -203,7 +204,7 @@ int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t l
 
 	if (!mm || !may_pin(mm, DIV_ROUND_UP(len, PAGE_SIZE) + 1))
 		return -ENOMEM;
-	while (!ret && t->io.len < len && t->nr_pages < RCHAR_TRANSFER_PAGES) {
+	while (!ret && t->io.len < len && t->nr_pages < t->max_pages) {
 		size_t n = min(len - t->io.len, rchar_compat_iter_len(iter));
 
 		if (n)
@@ -225,8 +226,8 @@ int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t l
 
 /**
  * rchar_transfer_bounce() - use memory of our own
- * @t: an operation without memory
- * @len: bytes, at most (RCHAR_TRANSFER_PAGES - 1) pages
+ * @t: a transfer without memory
+ * @len: bytes, at most the pages there is room for
  *
  * Return: 0 or -ENOMEM.
  */

@@ -13,11 +13,11 @@ struct kiocb;
 struct mm_struct;
 struct rchar_session;
 
-/* Pages of one operation: 1 MiB at any alignment. */
+/* Pages of one transfer at most: 1 MiB at any alignment. */
 #define RCHAR_TRANSFER_PAGES	257
 
 /**
- * struct rchar_transfer - one operation
+ * struct rchar_transfer - one of them
  * @io: the part that rdma.c knows
  * @ref: one for who waits, one for @io
  * @session: holds a reference
@@ -26,6 +26,7 @@ struct rchar_session;
  * @work: for what may sleep
  * @mm: whose limit @pages count against, or NULL: they are copies of our own
  * @nr_pages: length of @pages
+ * @max_pages: room in @pages and @vecs
  * @pages: pinned, or our own
  * @vecs: the same memory, contiguous pages joined
  */
@@ -38,12 +39,13 @@ struct rchar_transfer {
 	struct work_struct work;
 	struct mm_struct *mm;
 	unsigned int nr_pages;
+	unsigned int max_pages;
 	struct page **pages;
 	struct bio_vec vecs[];
 };
 
-struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 offset, bool write,
-				 gfp_t gfp);
+struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 offset,
+					     bool write, unsigned int pages, gfp_t gfp);
 void rchar_transfer_put(struct rchar_transfer *t);
 int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len);
 int rchar_transfer_bounce(struct rchar_transfer *t, size_t len);
