@@ -67,7 +67,18 @@ no_faults() {
 	[ $n -gt 0 ]
 }
 
-# Everything at once: bytes, messages, sessions, each of them checked.
+# Pieces of a file through a region and back, each tried until it goes.
+pieces() { # NUMBER
+	local i
+
+	for i in $(seq 0 $(($1 - 1))); do
+		until dd if=/bin/busybox of=/dev/rchar/there bs=30000 skip="$i" seek="$i" count=1 conv=notrunc 2>/dev/null; do :; done
+		until dd if=/dev/rchar/there of=/tmp/piece bs=30000 skip="$i" count=1 2>/dev/null; do :; done
+		dd if=/bin/busybox bs=30000 skip="$i" count=1 2>/dev/null | cmp - /tmp/piece || return 1
+	done
+}
+
+# Everything at once: bytes, messages, sessions, memory, each of them checked.
 export RIO_PATIENT=1
 everything() { # COMMAND that begins the faults...
 	local jobs=() job bytes=8388608 fine=1
@@ -78,6 +89,8 @@ everything() { # COMMAND that begins the faults...
 	rchar -w 60 add to-msg message connect 10.0.0.1/msg
 	rchar add many stream listen 10.0.0.1
 	rchar -w 60 add to-many stream connect 10.0.0.1/many
+	rchar add here memory listen 10.0.0.1 size 1m
+	rchar -w 60 add there memory connect 10.0.0.1/here
 	"$@"
 	rio read /dev/rchar/pipe 51 >/tmp/bytes & jobs+=($!)
 	rio write /dev/rchar/to-pipe 51 $bytes & jobs+=($!)
@@ -85,6 +98,7 @@ everything() { # COMMAND that begins the faults...
 	rio send /dev/rchar/to-msg 52 200 & jobs+=($!)
 	rio serve /dev/rchar/many 16 53 >/tmp/served & jobs+=($!)
 	rio many /dev/rchar/to-many 16 53 100000 >/dev/null & jobs+=($!)
+	pieces 20 & jobs+=($!)
 	for job in "${jobs[@]}"; do
 		wait "$job" || fine=0
 	done

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # How channels and links begin, fail, recover and end. Two machines.
 #
-# life.sh [PART]: a slow kernel moves one PART-th of the bytes.
+# life.sh [PART]: a slow kernel moves one PART-th of the bytes, and does again and again
+# what is done again and again but some times.
 . ./ksft.sh
 part=${1:-1}
 bytes=$((67108864 / part))
+times() { echo $(($1 / part > 5 ? $1 / part : 5)); }
 
 clean() { rchar del all; on b rchar del all; }
 after_failure() { clean; }
@@ -80,23 +82,36 @@ many_channels_share_one_link() {
 	clean
 }
 
+# Bytes that follow from a seed, which somebody then gets in the way of.
+start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here
+	rio read "/dev/rchar/$2" 5 >/tmp/got &
+	reader=$!
+	on "$1" rio write "/dev/rchar/${3:-$2}" 5 $bytes &
+	writer=$!
+}
+
+is_moving() { # CHANNEL
+	until_true 60 eval '[ "$(counter a "rchar -j stats $1" rx_bytes)" -gt 1000000 ]'
+}
+
+end_transfer() {
+	wait "$writer"
+	wait "$reader"
+	[ "$(cat /tmp/got)" = $bytes ]
+}
+
 link_reset_in_the_middle_loses_nothing() {
-	local i reader writer id
+	local i id
 
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w 60 add pipe stream connect 10.0.0.1
-	rio read /dev/rchar/pipe 5 >/tmp/got &
-	reader=$!
-	on b rio write /dev/rchar/pipe 5 $bytes &
-	writer=$!
+	start_transfer b pipe
 	id=$(rchar link | sed -n 's/: from.*//p')
 	for i in 1 2 3 4 5; do
 		rchar link reset "$id" 2>/dev/null || true
 		sleep 0.3
 	done
-	wait $writer
-	wait $reader
-	[ "$(cat /tmp/got)" = $bytes ]
+	end_transfer
 	# At the side that calls: the other one's link goes when nobody uses it.
 	[ "$(counter b 'rchar -j link' connects)" -ge 2 ]
 	clean
@@ -118,22 +133,15 @@ close_survives_a_link_reset() {
 }
 
 device_removed_and_back_loses_nothing() {
-	local reader writer
-
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w 60 add pipe stream connect 10.0.0.1
-	rio read /dev/rchar/pipe 8 >/tmp/got &
-	reader=$!
-	on b rio write /dev/rchar/pipe 8 $bytes &
-	writer=$!
+	start_transfer b pipe
 	sleep 0.4
 	on b 'rdma-del; rdma-add'
 	sleep 0.4
 	rdma-del
 	rdma-add
-	wait $writer
-	wait $reader
-	[ "$(cat /tmp/got)" = $bytes ]
+	end_transfer
 	clean
 }
 
@@ -182,20 +190,13 @@ blocked_callers_survive_device_removal() {
 
 # A fault in the middle of 64 MiB.
 transfer_over() { # COMMAND THAT BREAKS AND MENDS, on b
-	local reader writer
-
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w 60 add pipe stream connect 10.0.0.1
-	rio read /dev/rchar/pipe 9 >/tmp/got &
-	reader=$!
-	on b rio write /dev/rchar/pipe 9 $bytes &
-	writer=$!
-	until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 1000000 ]'
+	start_transfer b pipe
+	is_moving pipe
 	on b "$1"
-	wait $writer
-	wait $reader
+	end_transfer
 	note "connects $(counter b 'rchar -j link' connects), failures $(counter b 'rchar -j link' failures)"
-	[ "$(cat /tmp/got)" = $bytes ]
 	clean
 }
 
@@ -214,8 +215,6 @@ device_module_unloaded_and_back_loses_nothing() {
 
 # The interface of the device itself goes. One machine, so that it may.
 interface_deleted_and_back_loses_nothing() {
-	local reader writer
-
 	dummy() {
 		ip link add dummy7 type dummy
 		ip link set dummy7 mtu 9000 up
@@ -225,17 +224,12 @@ interface_deleted_and_back_loses_nothing() {
 	dummy
 	rchar add here stream listen 10.7.0.1
 	rchar -w 60 add there stream connect 10.7.0.1/here
-	rio read /dev/rchar/here 9 >/tmp/got &
-	reader=$!
-	rio write /dev/rchar/there 9 $bytes &
-	writer=$!
-	until_true 60 eval '[ "$(counter a "rchar -j stats here" rx_bytes)" -gt 1000000 ]'
+	start_transfer a here there
+	is_moving here
 	ip link del dummy7
 	until_true 60 is_state here waiting
 	dummy
-	wait $writer
-	wait $reader
-	[ "$(cat /tmp/got)" = $bytes ]
+	end_transfer
 	clean
 	ip link del dummy7
 }
@@ -248,7 +242,7 @@ address_removed_and_back_loses_nothing() {
 tool_killed_half_way() {
 	local i
 
-	for i in $(seq 30); do
+	for i in $(seq "$(times 30)"); do
 		rchar -w 60 add half stream connect 10.0.0.1:9 &
 		sleep 0.0$((i % 10))
 		kill -9 $!
@@ -454,14 +448,14 @@ rmmod_under_traffic_of_the_peer() {
 	clean
 }
 
-load_and_unload_50_times() {
+load_and_unload_again_and_again() {
 	local i
 
-	for i in $(seq 50); do
+	for i in $(seq "$(times 50)"); do
 		rmmod rdma_char
 		insmod /root/autoload/rdma_char.ko
 		rchar add loop stream listen 10.0.0.1
-		[ $((i % 10)) != 0 ] || {
+		[ $((i % 5)) != 0 ] || {
 			rchar -w 60 add back stream connect 10.0.0.1/loop
 			echo "$i" >/dev/rchar/back
 			[ "$(cat /dev/rchar/loop)" = "$i" ]
@@ -515,6 +509,6 @@ run exit_codes
 run node_has_mode_uid_gid
 run rmmod_is_refused_while_a_file_is_open
 run rmmod_under_traffic_of_the_peer
-run load_and_unload_50_times
+run load_and_unload_again_and_again
 run nothing_is_left_behind
 finish

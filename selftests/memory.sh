@@ -121,17 +121,37 @@ types_share_a_link() {
 	on b rchar del pipe
 }
 
-deleted_under_load() {
+# Who reads and writes is told when the region is another one.
+region_goes_under_load() { # COMMAND that lets it go
 	local ret=0
 
 	writes 20
 	sleep 1
-	rchar del pool
+	"$@"
 	wait $writer || ret=$?
 	[ $ret != 0 ]
 	rchar add pool memory listen 10.0.0.1 size 32m
 	on b rchar -w 60 show pool
 	on b 'head -c 1000 /dev/rchar/pool | cmp -n 1000 - /dev/zero'
+}
+
+deleted_under_load() { region_goes_under_load rchar del pool; }
+
+module_of_the_exporter_unloaded_under_load() {
+	region_goes_under_load eval 'rmmod rdma_char; insmod /root/autoload/rdma_char.ko'
+}
+
+# The power of an importer goes: the region stays, and has one importer less.
+importer_restarted_under_load() {
+	printf kept | dd of=/dev/rchar/pool bs=1M seek=30 conv=notrunc 2>/dev/null
+	on b "fio --name=w --filename=/dev/rchar/pool --size=16m --bs=32k --rw=randwrite \
+		--ioengine=libaio --iodepth=16 --allow_file_create=0 --fallocate=none \
+		--time_based --runtime=60 --minimal >/dev/null 2>&1" &
+	until_true 60 eval '[ "$(counter b "rchar -j stats pool" tx_bytes)" -gt 1000000 ]'
+	vm-host restart b
+	vm-up b
+	on b rchar -w 60 add pool memory connect 10.0.0.1
+	[ "$(on b 'dd if=/dev/rchar/pool bs=1M skip=30 count=1 2>/dev/null' | head -c 4)" = kept ]
 }
 
 a_large_region() {
@@ -145,7 +165,7 @@ a_large_region() {
 	rchar add huge memory listen 10.0.0.1 size 100g 2>&1 | grep -q 'not so much memory'
 }
 
-plan 15
+plan 17
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -160,5 +180,7 @@ run resets_lose_nothing
 run device_removals_lose_nothing
 run types_share_a_link
 run deleted_under_load
+run module_of_the_exporter_unloaded_under_load
 run a_large_region
+run importer_restarted_under_load
 finish

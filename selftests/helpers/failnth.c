@@ -466,12 +466,7 @@ static void fresh(void)
 
 static void request_add(int role)
 {
-	genl_begin(family, RCHAR_CMD_CHANNEL_NEW, 0);
-	genl_put_str(RCHAR_A_CHANNEL_NAME, "new");
-	genl_put_u32(RCHAR_A_CHANNEL_TYPE, RCHAR_TYPE_STREAM);
-	genl_put_u32(RCHAR_A_CHANNEL_ROLE, role);
-	genl_put_addr(role == RCHAR_ROLE_LISTEN ? RCHAR_A_CHANNEL_LOCAL :
-		      RCHAR_A_CHANNEL_PEER, "10.0.0.1");
+	genl_new_channel(family, "new", RCHAR_TYPE_STREAM, role);
 }
 
 static void request_named(int cmd)
@@ -501,11 +496,7 @@ static long op_add_memory(void)
 {
 	uint64_t size = 40000;
 
-	genl_begin(family, RCHAR_CMD_CHANNEL_NEW, 0);
-	genl_put_str(RCHAR_A_CHANNEL_NAME, "new");
-	genl_put_u32(RCHAR_A_CHANNEL_TYPE, RCHAR_TYPE_MEMORY);
-	genl_put_u32(RCHAR_A_CHANNEL_ROLE, RCHAR_ROLE_LISTEN);
-	genl_put_addr(RCHAR_A_CHANNEL_LOCAL, "10.0.0.1");
+	genl_new_channel(family, "new", RCHAR_TYPE_MEMORY, RCHAR_ROLE_LISTEN);
 	genl_put(RCHAR_A_CHANNEL_SIZE, &size, sizeof(size));
 	return transact();
 }

@@ -79,6 +79,17 @@ static void take_words(struct nlmsghdr *h, struct nlmsgerr *e)
 	}
 }
 
+void genl_new_channel(int family, const char *name, uint32_t type, uint32_t role)
+{
+	genl_begin(family, RCHAR_CMD_CHANNEL_NEW, 0);
+	if (name)
+		genl_put_str(RCHAR_A_CHANNEL_NAME, name);
+	genl_put_u32(RCHAR_A_CHANNEL_TYPE, type);
+	genl_put_u32(RCHAR_A_CHANNEL_ROLE, role);
+	genl_put_addr(role == RCHAR_ROLE_LISTEN ? RCHAR_A_CHANNEL_LOCAL :
+		      RCHAR_A_CHANNEL_PEER, "10.0.0.1");
+}
+
 int genl_transact(void)
 {
 	struct sockaddr_nl to = { .nl_family = AF_NETLINK };

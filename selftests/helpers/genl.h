@@ -18,6 +18,9 @@ void genl_put_str(int type, const char *s);
 void genl_put_u32(int type, uint32_t v);
 void genl_put_addr(int type, const char *ip);
 
+/* CHANNEL_NEW for 10.0.0.1; without a name when that is NULL. */
+void genl_new_channel(int family, const char *name, uint32_t type, uint32_t role);
+
 /* Sends it and waits for the answer's end; returns 0 or an errno. */
 int genl_transact(void);
 

@@ -31,12 +31,7 @@ static void expect(const char *name, int err)
 /* A request that would be fine; each test spoils one thing. */
 static void new_channel(const char *name)
 {
-	genl_begin(family, RCHAR_CMD_CHANNEL_NEW, 0);
-	if (name)
-		genl_put_str(RCHAR_A_CHANNEL_NAME, name);
-	genl_put_u32(RCHAR_A_CHANNEL_TYPE, RCHAR_TYPE_STREAM);
-	genl_put_u32(RCHAR_A_CHANNEL_ROLE, RCHAR_ROLE_LISTEN);
-	genl_put_addr(RCHAR_A_CHANNEL_LOCAL, "10.0.0.1");
+	genl_new_channel(family, name, RCHAR_TYPE_STREAM, RCHAR_ROLE_LISTEN);
 }
 
 static void bad_names(void)
@@ -158,12 +153,7 @@ static void bad_attributes(void)
 
 static void new_memory(int role)
 {
-	genl_begin(family, RCHAR_CMD_CHANNEL_NEW, 0);
-	genl_put_str(RCHAR_A_CHANNEL_NAME, "mem");
-	genl_put_u32(RCHAR_A_CHANNEL_TYPE, RCHAR_TYPE_MEMORY);
-	genl_put_u32(RCHAR_A_CHANNEL_ROLE, role);
-	genl_put_addr(role == RCHAR_ROLE_LISTEN ? RCHAR_A_CHANNEL_LOCAL :
-		      RCHAR_A_CHANNEL_PEER, "10.0.0.1");
+	genl_new_channel(family, "mem", RCHAR_TYPE_MEMORY, role);
 }
 
 static void put_size(uint64_t size)
