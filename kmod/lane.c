@@ -566,7 +566,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 		return ret;
 	/* Every request of both queues may complete: an overflow would be silent. */
 	lane->cq = ib_alloc_cq(dev, lane, SQ_SIZE + RCHAR_LANE_DEPTH + 2, vector,
-			       IB_POLL_WORKQUEUE);
+			       IB_POLL_SOFTIRQ);
 	if (IS_ERR(lane->cq)) {
 		ret = PTR_ERR(lane->cq);
 		lane->cq = NULL;
