@@ -116,7 +116,7 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc);
 /* Under rx_lock. */
 static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
-	struct ib_sge sge[1 + RCHAR_FRAME_PAGES];
+	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
 	struct ib_recv_wr wr = { .wr_cqe = &rxb->cqe, .sg_list = sge };
 	u32 lkey = lane->pd->local_dma_lkey;
 	int i;
@@ -124,8 +124,8 @@ static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 	if (rchar_inject(RCHAR_FAULT_POST_RECV))
 		return -ENOMEM;
 	sge[0] = (struct ib_sge){ rxb->hdr_dma, sizeof(*rxb->hdr), lkey };
-	for (i = 0; i * PAGE_SIZE < lane->frame_size; i++)
-		sge[i + 1] = (struct ib_sge){ rxb->dma[i], PAGE_SIZE, lkey };
+	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
+		sge[i + 1] = (struct ib_sge){ rxb->dma[i], RCHAR_CHUNK_SIZE, lkey };
 	wr.num_sge = i + 1;
 	return ib_post_recv(lane->cm_id->qp, &wr, NULL);
 }
@@ -548,8 +548,8 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 			/* one more of each for the drain */
 			.max_send_wr = SQ_SIZE + 1,
 			.max_recv_wr = RCHAR_LANE_DEPTH + 1,
-			.max_send_sge = max_t(u32, 1 + RCHAR_FRAME_PAGES, lane->rdma_sge),
-			.max_recv_sge = 1 + RCHAR_FRAME_PAGES,
+			.max_send_sge = max_t(u32, 1 + RCHAR_FRAME_CHUNKS, lane->rdma_sge),
+			.max_recv_sge = 1 + RCHAR_FRAME_CHUNKS,
 		},
 	};
 	int vector = lane->index % dev->num_comp_vectors;

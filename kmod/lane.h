@@ -21,8 +21,8 @@ struct rchar_flow;
 struct rchar_ibdev;
 struct rchar_link;
 
-/* Receive buffers of a lane: 1 MiB with 16 KiB frames. */
-#define RCHAR_LANE_DEPTH	64
+/* Receive buffers of a lane: 2 MiB with 64 KiB frames. */
+#define RCHAR_LANE_DEPTH	32
 /* Work requests in the send queue, the drain's own not counted. */
 #define RCHAR_LANE_SQ		128
 /* Memory registrations that may be in the send queue at once. */

@@ -130,11 +130,12 @@ enum rchar_frame_error rchar_import_opened(struct rchar_session *session,
 int rchar_import_map(struct rchar_session *session, const struct rchar_hdr *hdr,
 		     struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
-	const struct rchar_wire_map *map = page_address(rxb->pages[0]);
+	const struct rchar_wire_map *map = page_address(rxb->chunks[0]);
 	struct rchar_import *import = session->import;
 	int ret;
 
-	BUILD_BUG_ON(sizeof(*map) + RCHAR_WIRE_MAP_KEYS * sizeof(map->keys[0]) > PAGE_SIZE);
+	BUILD_BUG_ON(sizeof(*map) + RCHAR_WIRE_MAP_KEYS * sizeof(map->keys[0]) >
+		     RCHAR_CHUNK_SIZE);
 	if (!import || session->state == RCHAR_SESSION_OPENING) {
 		*err = RCHAR_FRAME_BAD_STATE;
 		return 0;

@@ -13,8 +13,8 @@
 
 /* The peer's backlog was full: try again. */
 #define BACKLOG_RETRY_MS	50
-/* Payloads up to this share a page; larger ones keep the pages they arrived in. */
-#define COPY_BREAK		2048
+/* Small frames behind each other that nobody reads yet share this much. */
+#define SHARED_SEG		(PAGE_SIZE - sizeof(struct rchar_seg))
 
 static enum rchar_frame_error receive_opened(struct rchar_session *s,
 					     const struct rchar_hdr *hdr,
@@ -115,25 +115,35 @@ static void queue_seg(struct rchar_session *s, struct rchar_seg *seg)
 	list_add_tail(&seg->entry, &s->rx_queue);
 }
 
+/* A small payload shares memory with those before it, or after it. */
+static void queue_small(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 len)
+{
+	u32 capacity = len;
+	struct rchar_seg *seg;
+
+	if (!list_empty(&s->rx_queue)) {
+		seg = list_last_entry(&s->rx_queue, struct rchar_seg, entry);
+		if (rchar_seg_room(seg) >= len) {
+			rchar_seg_append(seg, rxb, len);
+			return;
+		}
+		capacity = max_t(u32, len, SHARED_SEG);
+	}
+	queue_seg(s, rchar_rxbuf_take_copy(rxb, len, capacity));
+}
+
 static enum rchar_frame_error receive_data(struct rchar_session *s,
 					   const struct rchar_hdr *hdr,
 					   struct rchar_rxbuf *rxb)
 {
-	struct rchar_seg *seg;
-
 	if (s->channel->config.type != RCHAR_TYPE_STREAM || !data_expected(s))
 		return RCHAR_FRAME_BAD_STATE;
 	if (!take_window(s, hdr->len, 0) || data_unwanted(s))
 		return RCHAR_FRAME_OK;
-	if (hdr->len <= COPY_BREAK && !list_empty(&s->rx_queue)) {
-		seg = list_last_entry(&s->rx_queue, struct rchar_seg, entry);
-		if (rchar_seg_room(seg) >= hdr->len) {
-			rchar_seg_append(seg, rxb, hdr->len);
-			goto out;
-		}
-	}
-	queue_seg(s, rchar_rxbuf_take(rxb, hdr->len));
-out:
+	if (hdr->len <= RCHAR_COPY_BREAK)
+		queue_small(s, rxb, hdr->len);
+	else
+		queue_seg(s, rchar_rxbuf_take(rxb, hdr->len));
 	tell_reader(s);
 	return RCHAR_FRAME_OK;
 }
@@ -163,8 +173,9 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 	s->rx_partial = last ? 0 : len;
 	if (data_unwanted(s))
 		return RCHAR_FRAME_OK;
-	seg = hdr->len <= COPY_BREAK ? rchar_rxbuf_take_copy(rxb, hdr->len) :
-				       rchar_rxbuf_take(rxb, hdr->len);
+	seg = hdr->len <= RCHAR_COPY_BREAK ?
+	      rchar_rxbuf_take_copy(rxb, hdr->len, hdr->len) :
+	      rchar_rxbuf_take(rxb, hdr->len);
 	seg->last = last;
 	queue_seg(s, seg);
 	if (first)

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rxbuf.h"
-#include <linux/highmem.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "inject.h"
 #include "lane.h"
 #include "ledger.h"
 
-static int fill_page(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp_t gfp)
+static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp_t gfp)
 {
-	struct page *page;
+	struct page *chunk;
 
 	if (rchar_inject(RCHAR_FAULT_MAP))
 		return -ENOMEM;
-	page = alloc_page(gfp);
-	if (!page)
+	chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, gfp);
+	if (!chunk)
 		return -ENOMEM;
-	rxb->dma[i] = ib_dma_map_page(dev, page, 0, PAGE_SIZE, DMA_FROM_DEVICE);
+	rxb->dma[i] = ib_dma_map_page(dev, chunk, 0, RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 	if (ib_dma_mapping_error(dev, rxb->dma[i])) {
-		__free_page(page);
+		rchar_chunk_free(chunk);
 		return -ENOMEM;
 	}
-	rxb->pages[i] = page;
+	rxb->chunks[i] = chunk;
 	return 0;
 }
 
@@ -43,8 +43,8 @@ int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
 			return -ENOMEM;
 		rchar_ledger_add(RCHAR_OBJ_SEG);
 	}
-	for (i = 0; i < RCHAR_FRAME_PAGES; i++)
-		if (!rxb->pages[i] && fill_page(rxb, i, dev, gfp))
+	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
+		if (!rxb->chunks[i] && fill_chunk(rxb, i, dev, gfp))
 			return -ENOMEM;
 	return 0;
 }
@@ -58,12 +58,12 @@ void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev)
 {
 	int i;
 
-	for (i = 0; i < RCHAR_FRAME_PAGES; i++) {
-		if (!rxb->pages[i])
+	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++) {
+		if (!rxb->chunks[i])
 			continue;
-		ib_dma_unmap_page(dev, rxb->dma[i], PAGE_SIZE, DMA_FROM_DEVICE);
-		__free_page(rxb->pages[i]);
-		rxb->pages[i] = NULL;
+		ib_dma_unmap_page(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		rchar_chunk_free(rxb->chunks[i]);
+		rxb->chunks[i] = NULL;
 	}
 	if (rxb->seg)
 		rchar_seg_free(rxb->seg);
@@ -78,10 +78,11 @@ void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev)
  */
 void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len)
 {
-	int i;
+	u32 at;
 
-	for (i = 0; i * PAGE_SIZE < len; i++)
-		ib_dma_sync_single_for_cpu(dev, rxb->dma[i], PAGE_SIZE,
+	for (at = 0; at < len; at += RCHAR_CHUNK_SIZE)
+		ib_dma_sync_single_for_cpu(dev, rxb->dma[at / RCHAR_CHUNK_SIZE],
+					   min_t(u32, len - at, RCHAR_CHUNK_SIZE),
 					   DMA_FROM_DEVICE);
 }
 
@@ -89,15 +90,15 @@ void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len)
  * rchar_rxbuf_copy() - copy a small payload out
  * @rxb: the buffer
  * @to: where to
- * @len: bytes, at most PAGE_SIZE
+ * @len: bytes, at most RCHAR_CHUNK_SIZE
  */
 void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len)
 {
-	memcpy_from_page(to, rxb->pages[0], 0, len);
+	memcpy(to, page_address(rxb->chunks[0]), len);
 }
 
 /**
- * rchar_rxbuf_take() - take the pages that a payload fills
+ * rchar_rxbuf_take() - take the chunks that a payload fills
  * @rxb: the buffer
  * @len: payload bytes
  *
@@ -112,33 +113,36 @@ struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
 
 	rxb->seg = NULL;
 	seg->end = len;
-	seg->nr_pages = max_t(u32, DIV_ROUND_UP(len, PAGE_SIZE), 1);
-	for (i = 0; i < seg->nr_pages; i++) {
-		ib_dma_unmap_page(dev, rxb->dma[i], PAGE_SIZE, DMA_FROM_DEVICE);
-		seg->pages[i] = rxb->pages[i];
-		rxb->pages[i] = NULL;
+	seg->nr_chunks = max_t(u32, DIV_ROUND_UP(len, RCHAR_CHUNK_SIZE), 1);
+	seg->capacity = seg->nr_chunks * RCHAR_CHUNK_SIZE;
+	for (i = 0; i < seg->nr_chunks; i++) {
+		ib_dma_unmap_page(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		seg->chunks[i] = rxb->chunks[i];
+		rxb->chunks[i] = NULL;
 	}
 	return seg;
 }
 
 /**
- * rchar_rxbuf_take_copy() - copy a small payload, so that it does not hold a page
+ * rchar_rxbuf_take_copy() - copy a small payload, so that it does not hold a chunk
  * @rxb: the buffer
- * @len: payload bytes, at most PAGE_SIZE
+ * @len: payload bytes, at most RCHAR_COPY_BREAK
+ * @capacity: bytes to have room for, not below @len
  *
- * Context: any but hard interrupt; without memory it takes the pages instead.
+ * Context: any but hard interrupt; without memory it takes a chunk instead.
  * Return: the segment, owned by the caller.
  */
-struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len)
+struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity)
 {
 	struct rchar_seg *seg;
 
-	seg = kmalloc(struct_size(seg, data, len), GFP_NOWAIT | __GFP_NOWARN);
+	seg = kmalloc(struct_size(seg, data, capacity), GFP_NOWAIT | __GFP_NOWARN);
 	if (!seg)
 		return rchar_rxbuf_take(rxb, len);
 	rchar_ledger_add(RCHAR_OBJ_SEG);
 	memset(seg, 0, sizeof(*seg));
 	seg->end = len;
+	seg->capacity = capacity;
 	rchar_rxbuf_copy(rxb, seg->data, len);
 	return seg;
 }
@@ -149,7 +153,7 @@ struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len)
  */
 u32 rchar_seg_memory(const struct rchar_seg *seg)
 {
-	return seg->nr_pages ? seg->nr_pages * PAGE_SIZE : ksize(seg);
+	return seg->nr_chunks ? seg->capacity : ksize(seg);
 }
 
 /**
@@ -158,22 +162,29 @@ u32 rchar_seg_memory(const struct rchar_seg *seg)
  */
 u32 rchar_seg_room(const struct rchar_seg *seg)
 {
-	return seg->nr_pages ? seg->nr_pages * PAGE_SIZE - seg->end : 0;
+	return seg->capacity - seg->end;
+}
+
+/* The byte at an offset; those up to the end of its chunk follow on it. */
+static void *seg_address(const struct rchar_seg *seg, u32 at)
+{
+	if (!seg->nr_chunks)
+		return (void *)seg->data + at;
+	return page_address(seg->chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
 }
 
 /**
  * rchar_seg_append() - append a small payload, so that many small frames do not hold
- *			a page each
+ *			memory of their own each
  * @seg: the segment; bytes below @seg->end may be read meanwhile
  * @rxb: the buffer with the payload
- * @len: payload bytes, at most rchar_seg_room() and PAGE_SIZE
+ * @len: payload bytes, at most rchar_seg_room() and RCHAR_CHUNK_SIZE
  *
- * Only the last page can have room, so the copy never crosses pages.
+ * Only the last chunk can have room, so the copy never crosses chunks.
  */
 void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 len)
 {
-	memcpy_page(seg->pages[seg->end / PAGE_SIZE], offset_in_page(seg->end),
-		    rxb->pages[0], 0, len);
+	rchar_rxbuf_copy(rxb, seg_address(seg, seg->end), len);
 	WRITE_ONCE(seg->end, seg->end + len);
 }
 
@@ -191,16 +202,14 @@ size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
 {
 	size_t done = 0;
 
-	if (!seg->nr_pages)
-		return copy_to_iter(seg->data + start, len, to);
 	while (done < len) {
 		u32 at = start + done;
-		size_t n = min_t(size_t, len - done, PAGE_SIZE - offset_in_page(at));
-		void *from = page_address(seg->pages[at / PAGE_SIZE]);
+		size_t n = min_t(size_t, len - done,
+				 RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
 		/* Not copy_page_to_iter(): up to 6.4 that gives the page itself to a
 		 * pipe, as if it were of the page cache.
 		 */
-		size_t got = copy_to_iter(from + offset_in_page(at), n, to);
+		size_t got = copy_to_iter(seg_address(seg, at), n, to);
 
 		done += got;
 		if (got < n)
@@ -210,21 +219,21 @@ size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
 }
 
 /**
- * rchar_seg_free() - free a segment and its pages
+ * rchar_seg_free() - free a segment and its chunks
  * @seg: the segment
  */
 void rchar_seg_free(struct rchar_seg *seg)
 {
 	int i;
 
-	for (i = 0; i < seg->nr_pages; i++)
-		put_page(seg->pages[i]);
+	for (i = 0; i < seg->nr_chunks; i++)
+		rchar_chunk_free(seg->chunks[i]);
 	rchar_ledger_del(RCHAR_OBJ_SEG);
 	kfree(seg);
 }
 
 /**
- * rchar_seg_free_list() - free segments and their pages
+ * rchar_seg_free_list() - free segments and their chunks
  * @segs: the segments, linked by rchar_seg.entry; not valid any more
  */
 void rchar_seg_free_list(struct list_head *segs)

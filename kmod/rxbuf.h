@@ -2,8 +2,8 @@
 /*
  * Receive buffers, and the segments that received bytes wait in.
  *
- * A buffer is a header slot and RCHAR_FRAME_PAGES pages. When a frame arrives, a
- * session either copies a small payload away or takes the pages that are filled; the
+ * A buffer is a header slot and RCHAR_FRAME_CHUNKS chunks. When a frame arrives, a
+ * session either copies a small payload away or takes the chunks that are filled; the
  * buffer gets fresh ones and is posted again at once, so that no reader, however slow,
  * keeps a buffer from the other sessions of the link.
  */
@@ -16,6 +16,9 @@
 
 struct rchar_lane;
 
+/* Payloads up to this are copied away: what a segment holds is at most twice its bytes. */
+#define RCHAR_COPY_BREAK	(RCHAR_CHUNK_SIZE / 2 - sizeof(struct rchar_seg))
+
 /**
  * struct rchar_seg - bytes received and not read yet
  * @entry: of rchar_session.rx_queue
@@ -23,9 +26,10 @@ struct rchar_lane;
  * @end: offset behind the last byte
  * @message: first segment of a complete message: its length
  * @last: last segment of a message
- * @nr_pages: pages held; 0 when the bytes are in @data
- * @pages: filled up to @end
- * @data: a small payload
+ * @nr_chunks: chunks held; 0 when the bytes are in @data
+ * @capacity: bytes there is room for
+ * @chunks: filled up to @end
+ * @data: small payloads
  */
 struct rchar_seg {
 	struct list_head entry;
@@ -33,8 +37,9 @@ struct rchar_seg {
 	u32 end;
 	u32 message;
 	bool last;
-	u8 nr_pages;
-	struct page *pages[RCHAR_FRAME_PAGES];
+	u8 nr_chunks;
+	u32 capacity;
+	struct page *chunks[RCHAR_FRAME_CHUNKS];
 	u8 data[];
 };
 
@@ -45,8 +50,8 @@ struct rchar_seg {
  * @entry: of rchar_lane.refill, while memory is short
  * @hdr: where the header arrives
  * @hdr_dma: its DMA address
- * @seg: what a session takes together with pages; refilled
- * @pages: where the payload arrives; NULL where taken
+ * @seg: what a session takes together with chunks; refilled
+ * @chunks: where the payload arrives; NULL where taken
  * @dma: their DMA addresses
  */
 struct rchar_rxbuf {
@@ -56,8 +61,8 @@ struct rchar_rxbuf {
 	struct rchar_wire_hdr *hdr;
 	u64 hdr_dma;
 	struct rchar_seg *seg;
-	struct page *pages[RCHAR_FRAME_PAGES];
-	u64 dma[RCHAR_FRAME_PAGES];
+	struct page *chunks[RCHAR_FRAME_CHUNKS];
+	u64 dma[RCHAR_FRAME_CHUNKS];
 };
 
 int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp);
@@ -65,7 +70,7 @@ void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev);
 void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len);
 void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len);
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len);
-struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len);
+struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity);
 
 u32 rchar_seg_memory(const struct rchar_seg *seg);
 u32 rchar_seg_room(const struct rchar_seg *seg);

@@ -33,7 +33,7 @@ static void advance_seg(struct rchar_session *s, struct rchar_seg *seg, u32 byte
 	done = seg->start == seg->end;
 	if (done) {
 		list_del(&seg->entry);
-		s->rx_memory -= seg->nr_pages * PAGE_SIZE;
+		s->rx_memory -= rchar_seg_memory(seg);
 	}
 	spin_unlock_bh(&s->lock);
 	if (done)
@@ -90,7 +90,7 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 		rchar_txbuf_put(txb);
 		return -EFAULT;
 	}
-	if (!txb->nr_pages && rchar_session_append(s, txb->data, got)) {
+	if (!txb->nr_chunks && rchar_session_append(s, txb->data, got)) {
 		rchar_txbuf_put(txb);
 		return got;
 	}

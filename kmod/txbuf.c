@@ -1,11 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "txbuf.h"
-#include <linux/highmem.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "inject.h"
 #include "ledger.h"
 #include "session.h"
+
+/**
+ * rchar_chunk_alloc() - memory for payload
+ * @len: bytes, up to RCHAR_CHUNK_SIZE
+ * @gfp: how to allocate
+ *
+ * Return: pages that follow on each other, with a kernel address, or NULL.
+ */
+struct page *rchar_chunk_alloc(size_t len, gfp_t gfp)
+{
+	return alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, get_order(len));
+}
+
+/**
+ * rchar_chunk_free() - free it
+ * @chunk: from rchar_chunk_alloc()
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_chunk_free(struct page *chunk)
+{
+	__free_pages(chunk, compound_order(chunk));
+}
 
 /**
  * rchar_txbuf_alloc() - a new frame
@@ -30,14 +53,15 @@ struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
 	txb->hdr.op = op;
 	txb->capacity = inline_len;
 	while (txb->capacity < capacity) {
-		struct page *page = alloc_page(gfp);
+		size_t len = min_t(size_t, capacity - txb->capacity, RCHAR_CHUNK_SIZE);
+		struct page *chunk = rchar_chunk_alloc(len, gfp);
 
-		if (!page) {
+		if (!chunk) {
 			rchar_txbuf_put(txb);
 			return NULL;
 		}
-		txb->pages[txb->nr_pages++] = page;
-		txb->capacity += PAGE_SIZE;
+		txb->chunks[txb->nr_chunks++] = chunk;
+		txb->capacity += PAGE_SIZE << get_order(len);
 	}
 	return txb;
 }
@@ -48,8 +72,8 @@ static void release(struct kref *ref)
 	int i;
 
 	WARN_ON_ONCE(txb->nr_mapped);
-	for (i = 0; i < txb->nr_pages; i++)
-		__free_page(txb->pages[i]);
+	for (i = 0; i < txb->nr_chunks; i++)
+		rchar_chunk_free(txb->chunks[i]);
 	if (txb->session)
 		rchar_session_put(txb->session);
 	rchar_ledger_del(RCHAR_OBJ_TXBUF);
@@ -83,6 +107,17 @@ void rchar_txbuf_put_list(struct list_head *frames)
 	}
 }
 
+/* Where the payload goes on, and how much of it is there in one piece. */
+static void *tail(struct rchar_txbuf *txb, size_t *len)
+{
+	u32 at = txb->hdr.len;
+
+	if (!txb->nr_chunks)
+		return txb->data + at;
+	*len = min_t(size_t, *len, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+	return page_address(txb->chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
+}
+
 /**
  * rchar_txbuf_copy() - append to the payload
  * @txb: a frame that is not queued yet
@@ -95,16 +130,10 @@ size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *fr
 {
 	size_t done = 0;
 
-	if (!txb->nr_pages) {
-		done = copy_from_iter(txb->data + txb->hdr.len, len, from);
-		txb->hdr.len += done;
-		return done;
-	}
 	while (done < len) {
-		u32 at = txb->hdr.len;
-		size_t n = min_t(size_t, len - done, PAGE_SIZE - offset_in_page(at));
-		size_t got = copy_page_from_iter(txb->pages[at / PAGE_SIZE],
-						 offset_in_page(at), n, from);
+		size_t n = len - done;
+		void *to = tail(txb, &n);
+		size_t got = copy_from_iter(to, n, from);
 
 		txb->hdr.len += got;
 		done += got;
@@ -122,25 +151,23 @@ size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *fr
  */
 void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
 {
-	u32 at = txb->hdr.len, n;
+	while (len) {
+		size_t n = len;
+		void *to = tail(txb, &n);
 
-	txb->hdr.len += len;
-	if (!txb->nr_pages) {
-		memcpy(txb->data + at, data, len);
-		return;
-	}
-	for (; len; len -= n, data += n, at += n) {
-		n = min_t(u32, len, PAGE_SIZE - offset_in_page(at));
-		memcpy_to_page(txb->pages[at / PAGE_SIZE], offset_in_page(at), data, n);
+		memcpy(to, data, n);
+		txb->hdr.len += n;
+		data += n;
+		len -= n;
 	}
 }
 
-static bool map_page_sge(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,
-			 struct page *page, u32 len)
+static bool map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,
+		      struct page *chunk, u32 len)
 {
 	struct ib_sge *sge = &txb->sge[txb->nr_mapped];
 
-	sge->addr = ib_dma_map_page(dev, page, 0, len, DMA_TO_DEVICE);
+	sge->addr = ib_dma_map_page(dev, chunk, 0, len, DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(dev, sge->addr))
 		return false;
 	sge->length = len;
@@ -165,7 +192,7 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 
 	if (rchar_inject(RCHAR_FAULT_MAP))
 		return -ENOMEM;
-	if (!txb->nr_pages) {
+	if (!txb->nr_chunks) {
 		first += left;
 		left = 0;
 	}
@@ -176,9 +203,9 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 	txb->sge[0].lkey = lkey;
 	txb->nr_mapped = 1;
 	for (i = 0; left; i++) {
-		u32 len = min_t(u32, left, PAGE_SIZE);
+		u32 len = min_t(u32, left, RCHAR_CHUNK_SIZE);
 
-		if (!map_page_sge(txb, dev, lkey, txb->pages[i], len)) {
+		if (!map_chunk(txb, dev, lkey, txb->chunks[i], len)) {
 			rchar_txbuf_unmap(txb, dev);
 			return -ENOMEM;
 		}

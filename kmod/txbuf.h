@@ -13,11 +13,17 @@ struct iov_iter;
 struct rchar_session;
 
 /*
- * Payload of a frame: 16 KiB, or a page where pages are larger. With the header that
- * is at most five SGEs; soft-iWARP takes six (SIW_MAX_SGE).
+ * Payloads are in chunks of 16 KiB, or of a page where pages are larger: few SGEs, few
+ * mappings and few allocations, and still what the page allocator finds without effort
+ * (below PAGE_ALLOC_COSTLY_ORDER).
  */
-#define RCHAR_FRAME_PAGES	(PAGE_SIZE < SZ_16K ? SZ_16K / PAGE_SIZE : 1)
-#define RCHAR_FRAME_SIZE	(RCHAR_FRAME_PAGES * PAGE_SIZE)
+#define RCHAR_CHUNK_SIZE	(PAGE_SIZE < SZ_16K ? SZ_16K : PAGE_SIZE)
+/*
+ * Of the payload of a frame. With the header that is at most five SGEs; soft-iWARP takes
+ * six (SIW_MAX_SGE).
+ */
+#define RCHAR_FRAME_CHUNKS	(RCHAR_CHUNK_SIZE < SZ_64K ? SZ_64K / RCHAR_CHUNK_SIZE : 1)
+#define RCHAR_FRAME_SIZE	(RCHAR_FRAME_CHUNKS * RCHAR_CHUNK_SIZE)
 
 /* Payloads up to this ride behind the header in one slab object and one SGE. */
 #define RCHAR_TXBUF_INLINE	1024
@@ -35,11 +41,11 @@ struct rchar_session;
  * @hdr: the header in host form; credits and ack are set when it is posted
  * @end: the session's byte offset behind this frame
  * @capacity: bytes that fit
- * @nr_pages: 0 when the payload is in @data
+ * @nr_chunks: 0 when the payload is in @data
  * @sent: it has been posted before: sending it again is a replay
  * @reserved: belongs to a lane and is never freed by @ref
  * @busy: of @reserved: in use
- * @pages: the payload
+ * @chunks: the payload; the last one may have fewer pages
  * @wire: the header as it is sent
  * @data: the payload, when it is small
  */
@@ -49,17 +55,17 @@ struct rchar_txbuf {
 	struct list_head posted;
 	struct ib_cqe cqe;
 	struct ib_send_wr wr;
-	struct ib_sge sge[1 + RCHAR_FRAME_PAGES];
+	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
 	u8 nr_mapped;
 	struct rchar_session *session;
 	struct rchar_hdr hdr;
 	u32 end;
 	u32 capacity;
-	u8 nr_pages;
+	u8 nr_chunks;
 	bool sent;
 	bool reserved;
 	bool busy;
-	struct page *pages[RCHAR_FRAME_PAGES];
+	struct page *chunks[RCHAR_FRAME_CHUNKS];
 	/* one DMA mapping from here on */
 	struct rchar_wire_hdr wire;
 	u8 data[];
@@ -72,6 +78,9 @@ void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len);
 size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *from);
 int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey);
 void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev);
+
+struct page *rchar_chunk_alloc(size_t len, gfp_t gfp);
+void rchar_chunk_free(struct page *chunk);
 
 static inline void rchar_txbuf_get(struct rchar_txbuf *txb)
 {
