@@ -91,7 +91,7 @@ start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here
 }
 
 is_moving() { # CHANNEL
-	until_true 60 eval '[ "$(counter a "rchar -j stats $1" rx_bytes)" -gt 1000000 ]'
+	until_true 60 eval "[ \"\$(counter a 'rchar -j stats $1' rx_bytes)\" -gt 1000000 ]"
 }
 
 end_transfer() {
