@@ -197,15 +197,25 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		rchar_link_bad_frame(lane->link, &hdr, err);
 		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
 	} else if (accepting) {
-		/* It overtook the CM's RTU. Until the CM knows that it is connected it
-		 * could not disconnect, and the peer would not hear of a failure (IBTA
-		 * vol 1, 12.9.7; soft-RoCE raises no event for it). Not for a bad frame:
-		 * rdma_destroy_id() then refuses the connection, and stops the REP.
+		/* It overtook the CM's RTU. Not for a bad frame: rdma_destroy_id() then
+		 * refuses the connection, and stops the REP.
 		 */
-		rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
+		queue_work(lane_wq, &lane->notify_work);
 	}
 	rchar_flow_receive_done(lane->flow, lane,
 				post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN));
+}
+
+/*
+ * Until the CM knows that it is connected it could not disconnect, and the peer would not
+ * hear of a failure (IBTA vol 1, 12.9.7; soft-RoCE raises no event for it). The CM's locks
+ * are not for soft interrupts.
+ */
+static void notify_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(work, struct rchar_lane, notify_work);
+
+	rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
 }
 
 /* ---- send; all of it under the flow's lock ---- */
@@ -505,6 +515,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
 	INIT_WORK(&lane->refill_work, refill_work);
 	INIT_WORK(&lane->break_work, break_work);
+	INIT_WORK(&lane->notify_work, notify_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
 	if (alloc_controls(lane) || alloc_rxbufs(lane) ||
 	    (initiator && rchar_lane_rdma_alloc(lane))) {
@@ -728,6 +739,7 @@ static void drain(struct rchar_lane *lane)
 		rdma_disconnect(lane->cm_id);
 		ib_drain_qp(lane->cm_id->qp);
 	}
+	cancel_work_sync(&lane->notify_work);
 	spin_lock_bh(&lane->flow->lock);
 	rchar_lane_tx_reap(lane, NULL, &reaped);
 	spin_unlock_bh(&lane->flow->lock);

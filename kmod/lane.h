@@ -106,6 +106,7 @@ struct rchar_lane_tx {
  * @connect_work: initiator: from the resolved route to the request
  * @refill_work: gets memory for @refill
  * @break_work: RCHAR_FAULT_QP
+ * @notify_work: tells the CM that a frame came before the RTU
  * @timer: bounds the way to UP
  */
 struct rchar_lane {
@@ -153,6 +154,7 @@ struct rchar_lane {
 	struct work_struct connect_work;
 	struct work_struct refill_work;
 	struct work_struct break_work;
+	struct work_struct notify_work;
 	struct delayed_work timer;
 };
 
