@@ -33,7 +33,7 @@ module: ## build the kernel module rdma_char.ko (KERNEL=, KDIR=, DEBUG=y)
 	$(MAKE) -C $(KDIR) M=$(CURDIR) RCHAR_DEBUG=$(DEBUG) modules
 
 .PHONY: tools
-tools: ## build the tool rchar
+tools: ## build the tools rchar and rchar-perf
 	@$(MAKE) -C tools O=$(CURDIR)/$(BUILD)/tools
 
 .PHONY: demo
@@ -59,7 +59,7 @@ shell: deps module tools ## two joined virtual machines, module loaded, for you 
 	@./selftests/vm/shell
 
 .PHONY: bench
-bench: deps module tools ## throughput and latency beside perftest and rsockets
+bench: deps module tools ## beside every peer, into Documentation/performance (half an hour)
 	@./selftests/bench/bench
 
 .PHONY: install
@@ -67,7 +67,9 @@ install: ## install module, tool and man page for KERNEL under DESTDIR (as root)
 	@[ -e rdma_char.ko ] && [ -e $(BUILD)/tools/rchar ] || { echo "nothing is built: 'make module tools' first" >&2; exit 1; }
 	install -D -m 644 rdma_char.ko $(DESTDIR)/lib/modules/$(KERNEL)/updates/rdma_char.ko
 	install -D -m 755 $(BUILD)/tools/rchar $(DESTDIR)$(PREFIX)/sbin/rchar
+	install -D -m 755 $(BUILD)/tools/rchar-perf $(DESTDIR)$(PREFIX)/bin/rchar-perf
 	install -D -m 644 Documentation/rchar.8 $(DESTDIR)$(PREFIX)/share/man/man8/rchar.8
+	install -D -m 644 Documentation/rchar-perf.1 $(DESTDIR)$(PREFIX)/share/man/man1/rchar-perf.1
 	install -D -m 644 kmod/uapi/linux/rdma_char.h $(DESTDIR)$(PREFIX)/include/linux/rdma_char.h
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
 
@@ -75,6 +77,7 @@ install: ## install module, tool and man page for KERNEL under DESTDIR (as root)
 uninstall: ## undo 'make install'
 	rm -f $(DESTDIR)/lib/modules/$(KERNEL)/updates/rdma_char.ko
 	rm -f $(DESTDIR)$(PREFIX)/sbin/rchar $(DESTDIR)$(PREFIX)/share/man/man8/rchar.8
+	rm -f $(DESTDIR)$(PREFIX)/bin/rchar-perf $(DESTDIR)$(PREFIX)/share/man/man1/rchar-perf.1
 	rm -f $(DESTDIR)$(PREFIX)/include/linux/rdma_char.h
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
 

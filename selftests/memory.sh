@@ -165,7 +165,18 @@ a_large_region() {
 	rchar add huge memory listen 10.0.0.1 size 100g 2>&1 | grep -q 'not so much memory'
 }
 
-plan 17
+rchar_perf_measures() {
+	local work out
+
+	for work in "bandwidth -s 512,4k,1m -t 0.2" "bandwidth -d 32 -s 4k -w -t 0.2" "bandwidth -q -s 64k -t 0.2" "latency -t 0.2"; do
+		out=$(on b "rchar-perf ${work%% *} /dev/rchar/pool ${work#* } -j")
+		grep -q '"type":"memory"' <<<"$out"
+		! grep -E '"(MB/s|IOPS|p50)":(0[,}]|-|null)' <<<"$out" || return 1
+	done
+	on b rchar-perf open /dev/rchar/pool 2>&1 | grep -q 'is for stream and message channels'
+}
+
+plan 18
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -176,6 +187,7 @@ run fio_io_uring_sequential
 run dd_cmp_hexdump
 run python_mmap_and_pread
 run no_frames_for_bytes
+run rchar_perf_measures
 run resets_lose_nothing
 run device_removals_lose_nothing
 run types_share_a_link

@@ -126,7 +126,29 @@ no_credit_was_ever_missed() {
 	[ "$(counter b 'rchar -j link' connects)" -le 2 ]
 }
 
-plan 12
+# All that it does, over both types; what it says is JSON with numbers above 0.
+rchar_perf_measures() {
+	local type work out
+
+	for type in stream message; do
+		rchar add perf-srv $type listen 10.0.0.1
+		on b rchar -w 60 add perf $type connect 10.0.0.1/perf-srv
+		rchar-perf serve /dev/rchar/perf-srv &
+		for work in "bandwidth -s 1,4k,1m -t 0.2" "latency -s 64,64k -n 20" "open -n 10" "sessions -c 1,40 -t 0.2"; do
+			out=$(on b "rchar-perf ${work%% *} /dev/rchar/perf ${work#* } -j")
+			grep -q "\"type\":\"$type\"" <<<"$out"
+			! grep -E '"(MB/s|p50|open_all_ms)":(0[,}]|-|null)' <<<"$out" || return 1
+		done
+		[ $type = stream ] ||
+			on b 'rchar-perf bandwidth /dev/rchar/perf -s 2m 2>&1' | grep -q 'write: Message too long'
+		kill $!
+		wait $! || true
+		rchar del perf-srv
+		on b rchar del perf
+	done
+}
+
+plan 13
 run link_comes_up
 run sizes_around_borders
 run random_pieces_256_mib
@@ -138,6 +160,7 @@ run ipv6
 run remote_name_and_from_address
 run rdma_carried_it
 run no_credit_was_ever_missed
+run rchar_perf_measures
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
 run delete_all
 finish

@@ -1,21 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# tool.sh RCHAR - what the tool says to a command line, without any kernel: each
+# tool.sh RCHAR RCHAR-PERF - what the tools say to a command line, without any kernel: each
 # mistake gets one line that names it, and exit status 1.
 cd "$(dirname "$0")" || exit
 . ./ksft.sh
-rchar=$1
+rchar=$1 perf=$2
 
-# says TEXT ARG... - exit 1, one line, with that text
-says() {
-	local want=$1 out ret=0
+# refused PROGRAM TEXT ARG... - exit 1, one line, with that text
+refused() {
+	local program=$1 want=$2 out ret=0
 
-	shift
-	out=$("$rchar" "$@" 2>&1) || ret=$?
+	shift 2
+	out=$("$program" "$@" 2>&1) || ret=$?
 	[ $ret = 1 ] || { echo "exit $ret: $*: $out"; return 1; }
-	[[ $out == rchar:*"$want"* ]] || { echo "$*: '$out' does not say '$want'"; return 1; }
+	[[ $out == "${program##*/}":*"$want"* ]] || { echo "$*: '$out' does not say '$want'"; return 1; }
 	[ "$(wc -l <<<"$out")" = 1 ] || { echo "more than a line: $out"; return 1; }
 }
+
+says() { refused "$rchar" "$@"; }
+perf_says() { refused "$perf" "$@"; }
 
 unknown_command() { says "'frob' is not a command" frob; says "'sho' is not a command" sho; }
 unknown_option() { "$rchar" -Z 2>&1 | grep -q "see 'rchar help'"; expect_status 1 "$rchar" -Z; }
@@ -80,7 +83,47 @@ help_and_version() {
 }
 unknown_netns() { says "network namespace 'nosuch'" -n nosuch show; }
 
-plan 8
+perf_wrong_words() {
+	perf_says "what to do" -j
+	perf_says "endpoint is missing" serve
+	perf_says "is expected" frob /dev/rchar/x
+	perf_says "one word too many" serve /dev/rchar/x y
+	perf_says "tcp:HOST:PORT" serve tcp:10.0.0.1
+	perf_says "1 to 67108864 is expected" bandwidth /dev/rchar/x -s 65m
+	perf_says "1 to 67108864 is expected" bandwidth /dev/rchar/x -s 0
+	perf_says "seconds are expected" bandwidth /dev/rchar/x -t soon
+	perf_says "No such file or directory" bandwidth /dev/rchar/nosuch
+	perf_says "Connection refused" open tcp:127.0.0.1:1
+	"$perf" -Z 2>&1 | grep -q "see 'rchar-perf --help'"
+}
+perf_help() {
+	local option
+
+	"$perf" -h | grep -q '^usage: rchar-perf'
+	for option in s t n c d w q 1 j; do
+		"$perf" -h | grep -q "^  -$option, " || { echo "no -$option in the help"; return 1; }
+		grep -q "^\.BR .*$option \", \"" ../Documentation/rchar-perf.1 || { echo "no -$option in the manual"; return 1; }
+	done
+}
+# Both ends, over what is here without RDMA.
+perf_over_tcp() {
+	local server out
+
+	"$perf" serve tcp:127.0.0.1:7479 &
+	server=$!
+	until_true 10 "$perf" open tcp:127.0.0.1:7479 -n 1
+	for out in "bandwidth -s 1,64k -t 0.1" "latency -n 20" "open -n 5" "sessions -c 1,20 -t 0.1"; do
+		# shellcheck disable=SC2086 # words
+		"$perf" ${out%% *} tcp:127.0.0.1:7479 ${out#* } -j >/tmp/perf.$$
+		grep -q '"type":"tcp"' /tmp/perf.$$
+	done
+	echo 'not of rchar-perf' >/dev/tcp/127.0.0.1/7479
+	"$perf" latency tcp:127.0.0.1:7479 -n 1
+	kill $server
+	rm -f /tmp/perf.$$
+}
+
+plan 11
 run unknown_command
 run unknown_option
 run missing_words
@@ -89,4 +132,7 @@ run addresses
 run numbers
 run help_and_version
 run unknown_netns
+run perf_wrong_words
+run perf_help
+run perf_over_tcp
 finish

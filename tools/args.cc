@@ -25,14 +25,14 @@ bool Words::accept(const char *word)
 std::string Words::take(const char *what)
 {
 	if (empty())
-		usage_error(std::string(what) + " is missing (see 'rchar help')");
+		usage_error(std::string(what) + " is missing (see --help)");
 	return words_[next_++];
 }
 
 void Words::end() const
 {
 	if (!empty())
-		usage_error("'" + words_[next_] + "' is one word too many (see 'rchar help')");
+		usage_error("'" + words_[next_] + "' is one word too many (see --help)");
 }
 
 namespace {

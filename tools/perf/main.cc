@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+// rchar-perf - how fast a channel is.
+#include <getopt.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "../args.hh"
+#include "client.hh"
+#include "request.hh"
+
+namespace {
+
+void print_help()
+{
+	puts("usage: rchar-perf serve ENDPOINT [-1]\n"
+	     "       rchar-perf bandwidth ENDPOINT [-s SIZES] [-t SEC] [-d N] [-w] [-q]\n"
+	     "       rchar-perf latency ENDPOINT [-s SIZES] [-n N] [-w]\n"
+	     "       rchar-perf open ENDPOINT [-n N]\n"
+	     "       rchar-perf sessions ENDPOINT [-c COUNTS] [-s SIZE] [-t SEC]\n"
+	     "\n"
+	     "Start 'serve' at one end, then measure from the other. A memory channel needs no\n"
+	     "server: there, bandwidth and latency are of reads (-w: writes) of the region.\n"
+	     "\n"
+	     "ENDPOINT := /dev/rchar/NAME | tcp:HOST:PORT, to compare with\n"
+	     "SIZES    := bytes with k m g, several with commas: 64,4k,1m\n"
+	     "\n"
+	     "  bandwidth         one session, until all of it has arrived\n"
+	     "  latency           there and back\n"
+	     "  open              open() alone, and until the first byte of the answer\n"
+	     "  sessions          so many at once, one thread writes to each in turn\n"
+	     "\n"
+	     "  -s, --size SIZES  of each write (64k; latency: 64)\n"
+	     "  -t, --time SEC    how long (2)\n"
+	     "  -n, --repeat N    how often (1000)\n"
+	     "  -c, --count LIST  sessions (1,16,256)\n"
+	     "  -d, --depth N     memory: requests at once, by io_uring (1)\n"
+	     "  -w, --write       memory: write\n"
+	     "  -q, --sequential  memory: one block behind the other, not at random\n"
+	     "  -1, --once        serve: one session, then end\n"
+	     "  -j, --json        one JSON object for each result\n"
+	     "  -h, --help        this");
+}
+
+std::vector<uint32_t> parse_sizes(const char *text, uint32_t most)
+{
+	std::vector<uint32_t> out;
+	std::stringstream list(text);
+	std::string word;
+
+	while (std::getline(list, word, ',')) {
+		out.push_back(parse_size(word, "a size"));
+		if (!out.back() || out.back() > most)
+			usage_error("'" + word + "': 1 to " + std::to_string(most) + " is expected");
+	}
+	if (out.empty())
+		usage_error("a list is empty");
+	return out;
+}
+
+double parse_seconds(const char *text)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (*end || end == text || !(seconds > 0 && seconds < 1e6))
+		usage_error(std::string("'") + text + "': seconds are expected");
+	return seconds;
+}
+
+// False: nothing is left to do.
+bool parse_options(int argc, char **argv, Options *options, bool *has_size)
+{
+	static const option longs[] = {
+		{"size", required_argument, nullptr, 's'},  {"time", required_argument, nullptr, 't'},
+		{"repeat", required_argument, nullptr, 'n'}, {"count", required_argument, nullptr, 'c'},
+		{"depth", required_argument, nullptr, 'd'}, {"write", no_argument, nullptr, 'w'},
+		{"sequential", no_argument, nullptr, 'q'},  {"once", no_argument, nullptr, '1'},
+		{"json", no_argument, nullptr, 'j'},	    {"help", no_argument, nullptr, 'h'},
+		{nullptr, 0, nullptr, 0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:t:n:c:d:wq1jh", longs, nullptr)) != -1) {
+		switch (c) {
+		case 's':
+			options->sizes = parse_sizes(optarg, BLOCK_MAX);
+			*has_size = true;
+			break;
+		case 't':
+			options->seconds = parse_seconds(optarg);
+			break;
+		case 'n':
+			options->repeats = parse_sizes(optarg, 10000000).front();
+			break;
+		case 'c':
+			options->counts = parse_sizes(optarg, 1000000);
+			break;
+		case 'd':
+			options->depth = parse_sizes(optarg, 4096).front();
+			break;
+		case 'w':
+			options->write = true;
+			break;
+		case 'q':
+			options->sequential = true;
+			break;
+		case '1':
+			options->once = true;
+			break;
+		case 'j':
+			options->json = true;
+			break;
+		case 'h':
+			print_help();
+			return false;
+		default:
+			throw Failure(EXIT_USAGE, "see 'rchar-perf --help'");
+		}
+	}
+	return true;
+}
+
+void run(Words words, Options options, bool has_size)
+{
+	std::string work = words.take("what to do (see 'rchar-perf --help')");
+	Endpoint endpoint(words.take("the endpoint"));
+
+	words.end();
+	if (work == "serve") {
+		serve(endpoint, options.once);
+		return;
+	}
+	if (work != "bandwidth" && work != "latency" && work != "open" && work != "sessions")
+		usage_error("'" + work + "': serve, bandwidth, latency, open or sessions is expected");
+	bool memory = !endpoint.is_tcp() && kind_of(endpoint.open().get()) == Kind::memory;
+
+	if (memory && (work == "open" || work == "sessions"))
+		usage_error("'" + work + "' is for stream and message channels");
+	if (work == "latency" && !has_size)
+		options.sizes = {64};
+	if (memory)
+		measure_memory(endpoint, options);
+	else if (work == "bandwidth")
+		measure_bandwidth(endpoint, options);
+	else if (work == "latency")
+		measure_latency(endpoint, options);
+	else if (work == "open")
+		measure_open(endpoint, options);
+	else
+		measure_sessions(endpoint, options);
+}
+
+}  // namespace
+
+int main(int argc, char **argv)
+{
+	Options options;
+	bool has_size = false;
+
+	signal(SIGPIPE, SIG_IGN);
+	try {
+		if (parse_options(argc, argv, &options, &has_size))
+			run(Words({argv + optind, argv + argc}), options, has_size);
+	} catch (const Failure &f) {
+		fprintf(stderr, "rchar-perf: %s\n", f.what());
+		return f.code;
+	} catch (const std::exception &e) {
+		fprintf(stderr, "rchar-perf: %s\n", e.what());
+		return EXIT_USAGE;
+	}
+	return EXIT_OK;
+}

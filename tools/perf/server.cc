@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+// The side that is called: one loop accepts, each session says what it wants. Sessions that
+// are measured by themselves get a thread; the many share one.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "../args.hh"
+#include "endpoint.hh"
+#include "request.hh"
+
+namespace {
+
+constexpr size_t SINK_BUFFER = 1 << 20;
+
+void tell_count(int fd, uint64_t count)
+{
+	uint64_t wire = htole64(count);
+
+	write_all(fd, &wire, sizeof(wire));
+}
+
+void sink(int fd, uint32_t block)
+{
+	std::vector<char> buffer(std::max<size_t>(block, SINK_BUFFER));
+	uint64_t count = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buffer.data(), buffer.size())) > 0)
+		count += n;
+	if (n == 0)
+		tell_count(fd, count);
+}
+
+void echo(int fd, uint32_t block)
+{
+	std::vector<char> buffer(block);
+
+	while (read_all(fd, buffer.data(), block))
+		write_all(fd, buffer.data(), block);
+}
+
+void greet(int fd)
+{
+	char c = 0;
+
+	write_all(fd, &c, 1);
+	read_all(fd, &c, 1);  // until the other side has closed
+}
+
+// Sessions of Work::shared.
+class Shared {
+public:
+	Shared() : epoll_(epoll_create1(EPOLL_CLOEXEC)), buffer_(SINK_BUFFER) {}
+
+	void add(Fd fd)
+	{
+		int raw = fd.get();
+		epoll_event event{};
+
+		fcntl(raw, F_SETFL, fcntl(raw, F_GETFL) | O_NONBLOCK);
+		event.events = EPOLLIN;
+		event.data.fd = raw;
+		{
+			std::lock_guard<std::mutex> lock(mutex_);
+			sessions_.emplace(raw, Session{std::move(fd), 0});
+		}
+		epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, raw, &event);
+		if (!started_)
+			std::thread([this] { run(); }).detach();
+		started_ = true;
+	}
+
+private:
+	struct Session {
+		Fd fd;
+		uint64_t count;
+	};
+	Fd epoll_;
+	std::vector<char> buffer_;
+	std::mutex mutex_;  // protects sessions_
+	std::map<int, Session> sessions_;
+	bool started_ = false;
+
+	void run()
+	{
+		epoll_event events[256];
+		int i, n;
+
+		for (;;) {
+			n = epoll_wait(epoll_.get(), events, 256, -1);
+			for (i = 0; i < n; i++)
+				readable(events[i].data.fd);
+		}
+	}
+
+	void readable(int fd)
+	{
+		ssize_t n = read(fd, buffer_.data(), buffer_.size());
+		std::lock_guard<std::mutex> lock(mutex_);
+		auto it = sessions_.find(fd);
+
+		if (n > 0) {
+			it->second.count += n;
+		} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+			try {
+				if (n == 0)
+					tell_count(fd, it->second.count);
+			} catch (const Failure &) {
+				// Its client is gone.
+			}
+			sessions_.erase(it);
+		}
+	}
+};
+
+void work(Fd fd, uint32_t what, uint32_t block)
+{
+	try {
+		switch (static_cast<Work>(what)) {
+		case Work::sink:
+			sink(fd.get(), block);
+			break;
+		case Work::echo:
+			echo(fd.get(), block);
+			break;
+		default:
+			greet(fd.get());
+		}
+	} catch (const Failure &f) {
+		fprintf(stderr, "rchar-perf: a session ended: %s\n", f.what());
+	}
+}
+
+}  // namespace
+
+// Until it is killed; @once: until one session is over.
+void serve(Endpoint &endpoint, bool once)
+{
+	static Shared shared;
+
+	for (;;) {
+		Fd fd = endpoint.accept();
+		Request request;
+
+		if (kind_of(fd.get()) == Kind::memory)
+			usage_error("memory channels need no server: the kernel is it");
+		try {
+			if (!read_all(fd.get(), &request, sizeof(request)))
+				continue;
+		} catch (const Failure &) {
+			continue;
+		}
+		uint32_t what = le32toh(request.work), block = le32toh(request.block);
+
+		if (le32toh(request.magic) != Request::MAGIC || !what ||
+		    what > static_cast<uint32_t>(Work::shared) || block > BLOCK_MAX) {
+			fprintf(stderr, "rchar-perf: a session that is not of rchar-perf\n");
+			continue;
+		}
+		if (once)
+			work(std::move(fd), what, block);
+		else if (static_cast<Work>(what) == Work::shared)
+			shared.add(std::move(fd));
+		else
+			std::thread(work, std::move(fd), what, block).detach();
+		if (once)
+			return;
+	}
+}
