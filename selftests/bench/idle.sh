@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck disable=SC2207
-# What sessions and links cost while nothing happens. One machine connected to itself:
-# each session counts twice, once for each end.
+# idle.sh SESSIONS SECONDS - what sessions and links cost while nothing happens. One machine
+# connected to itself: each session counts twice, once for each end. Lines for report.py.
+. bench/lib.sh
 sessions=${1:-1000} seconds=${2:-60}
 
 kernel_memory() { # bytes of slab objects and of all memory in use
@@ -24,8 +25,9 @@ idle() { # WORDS
 	before=($(cpu))
 	sleep "$seconds"
 	after=($(cpu))
-	echo "$1, over $seconds s: CPU $(((after[0] - before[0]) * 10)) ms," \
-		"context switches $((after[1] - before[1])), interrupts $((after[2] - before[2]))"
+	result idle "$1, $seconds s" rchar 'CPU ms' $(((after[0] - before[0]) * 10))
+	result idle "$1, $seconds s" rchar 'context switches' $((after[1] - before[1]))
+	result idle "$1, $seconds s" rchar interrupts $((after[2] - before[2]))
 }
 
 sent() { # frames, by both ends
@@ -35,10 +37,10 @@ sent() { # frames, by both ends
 rchar add srv stream listen 10.0.0.1 window 1m backlog "$sessions"
 ulimit -n $((2 * sessions + 100))
 idle "no link"
-rchar -w 60 add cli stream connect 10.0.0.1/srv window 1m
+rchar -w 60 add cli stream connect 10.0.0.1/srv window 1m >/dev/null
 frames=$(sent)
 idle "one link, no session"
-echo "frames sent by both ends meanwhile: $(($(sent) - frames))"
+result idle "one link, no session, $seconds s" rchar 'frames, both ends' $(($(sent) - frames))
 
 before=($(kernel_memory))
 start=${EPOCHREALTIME/./}
@@ -48,18 +50,19 @@ for ((i = 0; i < sessions; i++)); do
 done
 took=$((${EPOCHREALTIME/./} - start))
 after=($(kernel_memory))
-echo "$sessions sessions opened in $((took / 1000)) ms"
-echo "memory of $sessions idle sessions, both ends and their files:" \
-	"slab $((after[0] - before[0])) bytes, in all $((after[1] - before[1])) bytes;" \
-	"of each end $(((after[0] - before[0]) / sessions / 2)) bytes of slab"
-echo "queue pairs: $(rdma resource show qp | grep -c 'type RC') (one for each end)"
-idle "$sessions sessions"
+row="$sessions sessions"
+result idle "$row" rchar 'opened by a shell, ms' $((took / 1000))
+result idle "$row" rchar 'slab of each end and its file, bytes' $(((after[0] - before[0]) / sessions / 2))
+result idle "$row" rchar 'memory in all of each end, bytes' $(((after[1] - before[1]) / sessions / 2))
+result idle "$row" rchar 'queue pairs, both ends' "$(rdma resource show qp | grep -c 'type RC')"
+idle "$row"
 
 # A reader that sleeps: its writer fills the window.
 before=($(kernel_memory))
 head -c 4000000 /dev/zero >&"$c" &
 sleep 2
 after=($(kernel_memory))
-echo "one sleeping reader with a window of 1m: $(rchar -j session | grep -o '"rx_memory_bytes":[1-9][0-9]*')," \
-	"memory in use $((after[1] - before[1])) bytes more"
+row="one sleeping reader, window 1m"
+result idle "$row" rchar 'bytes held' "$(rchar -j session | grep -o '"rx_memory_bytes":[1-9][0-9]*' | cut -d: -f2)"
+result idle "$row" rchar 'memory in use, bytes more' $((after[1] - before[1]))
 kill %1

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""report.py LOGS FOLDER ROUNDS - tables and plots of what the benchmark measured.
+
+LOGS holds one file for each configuration, with lines "@ section row who unit value".
+Medians of the rounds, with their spread; nothing is entered by hand. matplotlib draws: it
+writes SVG that is the same for the same numbers.
+"""
+import collections
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+matplotlib.rcParams.update({"svg.hashsalt": "rdma_char", "font.size": 9,
+                            "svg.fonttype": "none"})
+import matplotlib.pyplot as plt  # noqa: E402
+
+CONFIGS = [
+    ("one", "One machine with itself, 2 virtual CPUs"),
+    ("two", "Two machines, 1 virtual CPU each"),
+    ("count", "Instructions"),
+    ("idle", "While nothing happens"),
+]
+TITLES = {
+    "stream": "Bandwidth of one session, MB/s",
+    "latency": "There and back, median in microseconds",
+    "open": "Opening",
+    "memory": "Memory: a region of the other host",
+    "scale": "Many sessions, each written 16 KiB in turn",
+    "idle": "Idle",
+    "count": "Instructions of both ends, kernel and programs, for one operation",
+}
+# What the tables show beside the main unit.
+MAIN_UNIT = {"stream": "MB/s", "latency": "us"}
+# Spread, of the median, from which a value says little.
+NOISY = 0.5
+# config, section, row, unit, ours, peer, how many times the peer, at least?
+TARGETS = [
+    ("one", "stream", "65536", "MB/s", "rchar stream", "ib_send_bw -e", 1.0, True),
+    ("one", "stream", "65536", "MB/s", "rchar stream", "rstream (rsockets)", 1.7, True),
+    ("one", "stream", "1048576", "MB/s", "rchar stream", "ib_write_bw", 1.0, True),
+    ("one", "latency", "64", "us", "rchar stream", "ib_send_lat -e", 1.2, False),
+    ("one", "memory", "randread 4k depth 32", "IOPS", "rchar, fio", "ib_read_bw", 1.0, True),
+    ("one", "open", "open or connect", "us", "rchar stream", "rdma_cm, cmtime", 1 / 20, False),
+]
+
+
+class Results:
+    """Values by configuration, section, row, who and unit, in the order measured."""
+
+    def __init__(self, folder):
+        self.values = collections.OrderedDict()
+        self.notes = []
+        for config, _ in CONFIGS:
+            path = os.path.join(folder, config + ".log")
+            if os.path.exists(path):
+                self.read(config, path)
+
+    def read(self, config, path):
+        with open(path, encoding="utf-8", errors="replace") as log:
+            for line in log:
+                fields = line.rstrip("\n").split("\t")
+                if fields[0] == "@" and len(fields) == 6:
+                    self.add((config,) + tuple(fields[1:5]), fields[5])
+                elif fields[0] == "#" and len(fields) == 2:
+                    note = f"{config}: {fields[1]}"
+                    if note not in self.notes:
+                        self.notes.append(note)
+
+    def add(self, key, value):
+        try:
+            number = float(value)
+        except ValueError:
+            return
+        self.values.setdefault(key, []).append(number)
+
+    def keys(self, config, section):
+        return [k for k in self.values if k[0] == config and k[1] == section]
+
+    def median(self, *key):
+        values = self.values.get(key)
+        return statistics.median(values) if values else None
+
+    def spread(self, *key):
+        values = self.values[key]
+        median = statistics.median(values)
+        return (max(values) - min(values)) / median if median else 0
+
+
+def unique(items):
+    return list(dict.fromkeys(items))
+
+
+def number(value):
+    if value is None:
+        return ""
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def cell(results, key):
+    values = results.values.get(key)
+    if not values:
+        return ""
+    text = number(statistics.median(values))
+    if len(values) > 1:
+        text += f" ({number(min(values))} to {number(max(values))})"
+    return text
+
+
+def table(header, rows):
+    out = [".. list-table::", "   :header-rows: 1", ""]
+    for row in [header] + rows:
+        for i, text in enumerate(row):
+            out.append(("   * - " if i == 0 else "     - ") + text)
+    return out + [""]
+
+
+def section_tables(results, config, section):
+    keys = results.keys(config, section)
+    out = []
+    for unit in unique(k[4] for k in keys):
+        mine = [k for k in keys if k[4] == unit]
+        who = unique(k[3] for k in mine)
+        rows = [[row] + [cell(results, (config, section, row, w, unit)) for w in who]
+                for row in unique(k[2] for k in mine)]
+        if config == "idle":
+            rows = [row for row in rows if any(row[1:])]
+        out += table([unit] + who, rows)
+    return out
+
+
+def lines_plot(results, config, section, unit, path, xlabel, x_of):
+    keys = [k for k in results.keys(config, section) if k[4] == unit]
+    figure, axes = plt.subplots(figsize=(7, 4))
+    for who in unique(k[3] for k in keys):
+        points = sorted((x_of(k[2]), results.values[k]) for k in keys if k[3] == who)
+        if len(points) < 2:
+            continue
+        x = [p[0] for p in points]
+        y = [statistics.median(p[1]) for p in points]
+        error = [[m - min(p[1]) for m, p in zip(y, points)],
+                 [max(p[1]) - m for m, p in zip(y, points)]]
+        axes.errorbar(x, y, yerr=error, label=who, marker="o", markersize=3, capsize=2,
+                      linewidth=2 if who.startswith("rchar") else 1)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(unit)
+    axes.grid(True, which="both", alpha=0.3)
+    axes.legend(fontsize=7)
+    save(figure, path)
+
+
+def bars_plot(results, config, section, unit, path):
+    keys = [k for k in results.keys(config, section) if k[4] == unit]
+    who = unique(k[3] for k in keys)
+    rows = unique(k[2] for k in keys)
+    figure, axes = plt.subplots(figsize=(7, 1 + 0.17 * len(rows) * len(who)))
+    height = 0.8 / len(who)
+    for i, name in enumerate(who):
+        y = [r + i * height for r in range(len(rows))]
+        x = [results.median(config, section, row, name, unit) or 0 for row in rows]
+        axes.barh(y, x, height=height, label=name)
+    axes.set_yticks([r + 0.4 - height / 2 for r in range(len(rows))])
+    axes.set_yticklabels(rows)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel(unit)
+    axes.grid(True, axis="x", alpha=0.3)
+    axes.legend(fontsize=7)
+    save(figure, path)
+
+
+def save(figure, path):
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def plots(results, config, section, folder):
+    """Draws what the section is best seen as; returns the names of the files."""
+    name = f"{config}-{section}.svg"
+    path = os.path.join(folder, name)
+    if section == "stream":
+        lines_plot(results, config, section, "MB/s", path, "bytes of each write", int)
+    elif section == "scale":
+        lines_plot(results, config, section, "MB/s", path, "sessions",
+                   lambda row: int(row.split()[0]))
+    elif section == "latency":
+        bars_plot(results, config, section, "us", path)
+    elif section == "memory":
+        bars_plot(results, config, section, "IOPS", path)
+    elif section == "count":
+        bars_plot(results, config, section, "instructions", path)
+    else:
+        return []
+    return [name]
+
+
+def targets(results):
+    rows = []
+    for config, section, row, unit, ours, peer, times, at_least in TARGETS:
+        mine = results.median(config, section, row, ours, unit)
+        other = results.median(config, section, row, peer, unit)
+        if mine is None or not other:
+            continue
+        met = mine >= times * other if at_least else mine <= times * other
+        rows.append([f"{section} {row}, {unit}: {ours}", f"{peer}, "
+                     f"{'at least' if at_least else 'at most'} {times:.3g} x",
+                     f"{mine / other:.2f} x", "met" if met else "missed"])
+    return rows
+
+
+def command(*words):
+    try:
+        return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def machine():
+    cpu = re.search(r"^model name\s*: (.*)$", open("/proc/cpuinfo", encoding="utf-8").read(), re.M)
+    return f"{cpu.group(1) if cpu else 'unknown'}, {os.cpu_count()} CPUs"
+
+
+def heading(text, mark):
+    return [text, mark * len(text), ""]
+
+
+def report(results, folder, rounds):
+    commit = command("git", "rev-parse", "--short=12", "HEAD")
+    if command("git", "status", "--porcelain", "--untracked-files=no", "--", "kmod", "tools"):
+        commit += ", with changes"
+    counted = [k for k in results.values if len(results.values[k]) > 1]
+    noisy = [k for k in counted if results.spread(*k) > NOISY]
+    out = [".. SPDX-License-Identifier: GPL-2.0", ".. Written by selftests/bench/report.py.", ""]
+    out += ["===========", "Performance", "===========", "",
+            "Written by ``make bench``, all of it. Each value is the median of "
+            f"{rounds} rounds, with the least and the greatest; a round measures everything "
+            "once, in the same boot. The machines are emulated, and the RDMA device is "
+            "soft-RoCE: the numbers say how channels compare with their peers there, not how "
+            "fast hardware is.", ""]
+    out += table(["what", ""], [
+        ["host", machine()],
+        ["emulator", command("qemu-system-x86_64", "--version").split("\n")[0]],
+        ["commit", commit],
+        ["command", "make bench"]] +
+        [["", note] for note in results.notes])
+    out += [f"{len(noisy)} of {len(counted)} values vary by more than half of their median"
+            + (": this run was noisy." if len(noisy) > len(counted) / 5 else "."), ""]
+    rows = targets(results)
+    if rows:
+        out += heading("Targets", "=")
+        out += table(["what", "beside", "measured", ""], rows)
+    for config, title in CONFIGS:
+        sections = unique(k[1] for k in results.values if k[0] == config)
+        if not sections:
+            continue
+        out += heading(title, "=")
+        for section in sections:
+            if len(sections) > 1:
+                out += heading(TITLES[section], "-")
+            else:
+                out += [TITLES[section] + ".", ""]
+            for name in plots(results, config, section, folder):
+                out += [f".. image:: {name}", ""]
+            out += section_tables(results, config, section)
+    with open(os.path.join(folder, "report.rst"), "w", encoding="utf-8") as file:
+        file.write("\n".join(out).rstrip() + "\n")
+    print(f"{len(results.values)} values, {len(noisy)} noisy: {folder}/report.rst")
+    for row in rows:
+        print("  " + " | ".join(row))
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    results = Results(sys.argv[1])
+    if not results.values:
+        sys.exit("report.py: nothing was measured")
+    report(results, sys.argv[2], int(sys.argv[3]))
+
+
+if __name__ == "__main__":
+    main()
