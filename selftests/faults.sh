@@ -80,8 +80,11 @@ links_reset_again_and_again() {
 # A machine that stands still for longer than the keepalive allows, and goes on as if
 # nothing had been.
 peer_paused_past_the_keepalive() {
+	local bytes
+
+	bytes=$(counter a 'rchar -j stats pipe' rx_bytes)
 	traffic $((1073741824 / part)) 100
-	sleep 0.5
+	until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt $((bytes + 1000000)) ]'
 	vm-host pause b 24
 	until_true 60 eval 'rchar -j link | grep -q "\"reason\":\"\(keepalive\|qp-error\)"'
 	note "noticed: $(rchar -j link | grep -o '"reason":"[^"]*"')"
