@@ -67,14 +67,14 @@ rchar_open() { # WHO ENDPOINT
 	local out
 
 	out=$(on "$client" "rchar-perf open $2 -n 100 -j")
-	result open 'open or connect' "$1" us "$(grep -o '"open_us":{[^}]*}' <<<"$out" | field p50)"
-	result open 'until the first byte of the answer' "$1" us "$(grep -o '"first_byte_us":{[^}]*}' <<<"$out" | field p50)"
+	result open 'open() or connect' "$1" us "$(grep -o '"open_us":{[^}]*}' <<<"$out" | field p50)"
+	result open 'and the first byte of an answer' "$1" us "$(grep -o '"first_byte_us":{[^}]*}' <<<"$out" | field p50)"
 }
 
 # All its steps of one connection, from the resolve to the established state.
 cmtime_open() {
 	serve cmtime
-	result open 'open or connect' 'rdma_cm, cmtime' us "$(on "$client" 'cmtime -s 10.0.0.1 -c 20' |
+	result open 'open() or connect' 'rdma_cm, cmtime' us "$(on "$client" 'cmtime -s 10.0.0.1 -c 20' |
 		awk -F: '/^(create id|resolve addr|resolve route|create qp|connect) *:/ {
 			n = split($2, f, " "); s += f[n] } END { if (s) print s }')"
 	end_server

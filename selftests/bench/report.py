@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """report.py LOGS FOLDER ROUNDS - tables and plots of what the benchmark measured.
 
@@ -46,7 +46,7 @@ TARGETS = [
     ("one", "stream", "1048576", "MB/s", "rchar stream", "ib_write_bw", 1.0, True),
     ("one", "latency", "64", "us", "rchar stream", "ib_send_lat -e", 1.2, False),
     ("one", "memory", "randread 4k depth 32", "IOPS", "rchar, fio", "ib_read_bw", 1.0, True),
-    ("one", "open", "open or connect", "us", "rchar stream", "rdma_cm, cmtime", 1 / 20, False),
+    ("one", "open", "open() or connect", "us", "rchar stream", "rdma_cm, cmtime", 1 / 20, False),
 ]
 
 
@@ -104,6 +104,13 @@ def number(value):
     return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
 
 
+def short(value):
+    for unit, name in ((1 << 20, "M"), (1 << 10, "K")):
+        if value >= unit and value % unit == 0:
+            return f"{value // unit}{name}"
+    return f"{value:,}"
+
+
 def cell(results, key):
     values = results.values.get(key)
     if not values:
@@ -151,6 +158,8 @@ def lines_plot(results, config, section, unit, path, xlabel, x_of):
                       linewidth=2 if who.startswith("rchar") else 1)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
+    ticks = sorted({x_of(k[2]) for k in keys})
+    axes.set_xticks(ticks, [short(t) for t in ticks])
     axes.set_xlabel(xlabel)
     axes.set_ylabel(unit)
     axes.grid(True, which="both", alpha=0.3)
@@ -212,7 +221,7 @@ def targets(results):
         if mine is None or not other:
             continue
         met = mine >= times * other if at_least else mine <= times * other
-        rows.append([f"{section} {row}, {unit}: {ours}", f"{peer}, "
+        rows.append([f"{ours}: {row}, {unit}", f"{peer}, "
                      f"{'at least' if at_least else 'at most'} {times:.3g} x",
                      f"{mine / other:.2f} x", "met" if met else "missed"])
     return rows
