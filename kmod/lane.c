@@ -215,7 +215,8 @@ static void notify_work(struct work_struct *work)
 {
 	struct rchar_lane *lane = container_of(work, struct rchar_lane, notify_work);
 
-	rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
+	if (READ_ONCE(lane->state) < RCHAR_LANE_CLOSING)
+		rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
 }
 
 /* ---- send; all of it under the flow's lock ---- */

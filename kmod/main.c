@@ -11,6 +11,7 @@
 #include "link.h"
 #include "listener.h"
 #include "netlink.h"
+#include "region.h"
 #include "session.h"
 #include "transfer.h"
 #include "wire.h"
@@ -38,9 +39,12 @@ static int __init rchar_init(void)
 
 	check_wire();
 	rchar_inject_init();
-	ret = rchar_channel_init();
+	ret = rchar_region_init();
 	if (ret)
 		goto err_inject;
+	ret = rchar_channel_init();
+	if (ret)
+		goto err_region;
 	ret = rchar_session_init();
 	if (ret)
 		goto err_channel;
@@ -83,6 +87,8 @@ err_session:
 	rchar_session_exit();
 err_channel:
 	rchar_channel_exit();
+err_region:
+	rchar_region_exit();
 err_inject:
 	rchar_inject_exit();
 	return ret;
@@ -104,6 +110,7 @@ static void __exit rchar_exit(void)
 	rchar_channel_exit();
 	rchar_inject_exit();
 	rcu_barrier();
+	rchar_region_exit();
 	rchar_ledger_check();
 }
 

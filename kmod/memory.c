@@ -3,6 +3,7 @@
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "channel.h"
@@ -44,7 +45,7 @@ struct call {
 /**
  * rchar_import_create() - nothing known yet
  *
- * Context: any but hard interrupt.
+ * Context: open().
  */
 struct rchar_import *rchar_import_create(void)
 {
@@ -52,6 +53,9 @@ struct rchar_import *rchar_import_create(void)
 
 	if (!import)
 		return NULL;
+	import->mm = current->mm;
+	if (import->mm)
+		mmgrab(import->mm);
 	INIT_LIST_HEAD(&import->calls);
 	rchar_keys_init(&import->keys, 0);
 	return import;
@@ -60,10 +64,14 @@ struct rchar_import *rchar_import_create(void)
 /**
  * rchar_import_free() - with its session
  * @import: what it knew
+ *
+ * Context: process.
  */
 void rchar_import_free(struct rchar_import *import)
 {
 	rchar_keys_destroy(&import->keys);
+	if (import->mm)
+		mmdrop(import->mm);
 	kfree(import);
 }
 
@@ -318,7 +326,12 @@ static ssize_t pin_some(struct rchar_session *s, struct kiocb *iocb,
 	if (IS_ERR(t))
 		return PTR_ERR(t);
 	rchar_transfer_start(t, NULL);
-	ret = rchar_transfer_wait(t) ?: t->io.len;
+	ret = rchar_transfer_wait(t);
+	/* None of it has gone over: who tries again begins where this did. */
+	if (ret)
+		iov_iter_revert(iter, t->io.len);
+	else
+		ret = t->io.len;
 	rchar_transfer_put(t);
 	return ret;
 }

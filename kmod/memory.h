@@ -7,6 +7,7 @@
 #include "rdma.h"
 
 struct file_operations;
+struct mm_struct;
 struct rchar_rxbuf;
 struct rchar_session;
 
@@ -17,6 +18,8 @@ struct rchar_session;
  * @atomics: enum rchar_atomics
  * @calls: waiting for RESULT; session->lock, like below
  * @next_call: id of the next one
+ * @mm: of the program that opened, or NULL; holds a reference to the structure, so that
+ *	transfers of its memory need none
  */
 struct rchar_import {
 	struct rchar_keys keys;
@@ -24,6 +27,7 @@ struct rchar_import {
 	u32 atomics;
 	struct list_head calls;
 	u32 next_call;
+	struct mm_struct *mm;
 };
 
 struct rchar_import *rchar_import_create(void);

@@ -121,13 +121,15 @@ static void queue_small(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 le
 	u32 capacity = len;
 	struct rchar_seg *seg;
 
+	BUILD_BUG_ON(SHARED_SEG > RCHAR_COPY_BREAK);
 	if (!list_empty(&s->rx_queue)) {
 		seg = list_last_entry(&s->rx_queue, struct rchar_seg, entry);
 		if (rchar_seg_room(seg) >= len) {
 			rchar_seg_append(seg, rxb, len);
 			return;
 		}
-		capacity = max_t(u32, len, SHARED_SEG);
+		/* No slab is left half empty, whatever comes next. */
+		capacity = len <= SHARED_SEG ? SHARED_SEG : RCHAR_COPY_BREAK;
 	}
 	queue_seg(s, rchar_rxbuf_take_copy(rxb, len, capacity));
 }

@@ -16,9 +16,12 @@
 
 /* ---- life ---- */
 
-static void release(struct kref *ref)
+/* The last reference may go in a soft interrupt, and many pages take long. */
+static struct workqueue_struct *region_wq;
+
+static void free_work(struct work_struct *work)
 {
-	struct rchar_region *region = container_of(ref, struct rchar_region, ref);
+	struct rchar_region *region = container_of(work, struct rchar_region, free_work);
 	unsigned long i;
 
 	for (i = 0; i < region->nr_pages; i++) {
@@ -31,11 +34,18 @@ static void release(struct kref *ref)
 	kfree(region);
 }
 
+static void release(struct kref *ref)
+{
+	struct rchar_region *region = container_of(ref, struct rchar_region, ref);
+
+	queue_work(region_wq, &region->free_work);
+}
+
 /**
  * rchar_region_put() - drop a reference
  * @region: the region
  *
- * Context: process; the last one frees many pages.
+ * Context: any but hard interrupt.
  */
 void rchar_region_put(struct rchar_region *region)
 {
@@ -81,6 +91,7 @@ struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics)
 		return ERR_PTR(-ENOMEM);
 	rchar_ledger_add(RCHAR_OBJ_REGION);
 	kref_init(&region->ref);
+	INIT_WORK(&region->free_work, free_work);
 	spin_lock_init(&region->lock);
 	init_waitqueue_head(&region->wait);
 	region->size = size;
@@ -449,3 +460,20 @@ const struct file_operations rchar_region_fops = {
 	.unlocked_ioctl = region_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 };
+
+/**
+ * rchar_region_init() - at module load
+ */
+int rchar_region_init(void)
+{
+	region_wq = alloc_workqueue("rchar_region", WQ_UNBOUND, 0);
+	return region_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rchar_region_exit() - at module unload, when no channel is left
+ */
+void rchar_region_exit(void)
+{
+	destroy_workqueue(region_wq);
+}

@@ -7,6 +7,7 @@
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include "wire.h"
 
 struct file;
@@ -26,6 +27,7 @@ struct rchar_atomic;
  * @rings: how often peers rang
  * @last: what the last one rang with
  * @wait: who waits for rings
+ * @free_work: the end
  */
 struct rchar_region {
 	struct kref ref;
@@ -38,6 +40,7 @@ struct rchar_region {
 	u64 rings;
 	u32 last;
 	wait_queue_head_t wait;
+	struct work_struct free_work;
 };
 
 struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics);
@@ -57,5 +60,8 @@ static inline void rchar_region_get(struct rchar_region *region)
 
 /* Of a memory channel that listens. */
 extern const struct file_operations rchar_region_fops;
+
+int rchar_region_init(void);
+void rchar_region_exit(void);
 
 #endif /* RCHAR_REGION_H */

@@ -11,10 +11,12 @@
 #include "memory.h"
 #include "session.h"
 
-/* Unpinning pages of a file that must be marked dirty may sleep. */
+/* Unpinning pages of a file that must be marked dirty may sleep; and the last mmdrop() is
+ * not for soft interrupts (mmdrop_async() in kernel/fork.c).
+ */
 static struct workqueue_struct *transfer_wq;
 
-/* With @dirty it may sleep. */
+/* With @dirty it may sleep, with @t->mm_held it must not be a soft interrupt. */
 static void release_pages_of(struct rchar_transfer *t, bool dirty)
 {
 	unsigned int i;
@@ -24,7 +26,8 @@ static void release_pages_of(struct rchar_transfer *t, bool dirty)
 		atomic64_sub(t->nr_pages, &t->mm->pinned_vm);
 		atomic64_sub((u64)t->nr_pages << PAGE_SHIFT,
 			     &t->session->channel->pinned);
-		mmdrop(t->mm);
+		if (t->mm_held)
+			mmdrop(t->mm);
 	} else {
 		for (i = 0; i < t->nr_pages; i++)
 			put_page(t->pages[i]);
@@ -79,7 +82,9 @@ static void finish(struct rchar_transfer *t, bool dirty)
 
 static void finish_work(struct work_struct *work)
 {
-	finish(container_of(work, struct rchar_transfer, work), true);
+	struct rchar_transfer *t = container_of(work, struct rchar_transfer, work);
+
+	finish(t, !t->io.write);
 }
 
 /* They were made dirty before; who cleaned them since has to be told again. */
@@ -97,7 +102,7 @@ static void io_end(struct rchar_io *io)
 {
 	struct rchar_transfer *t = container_of(io, struct rchar_transfer, io);
 
-	if (t->mm && !io->write && !all_dirty(t))
+	if (t->mm_held || (t->mm && !io->write && !all_dirty(t)))
 		queue_work(transfer_wq, &t->work);
 	else
 		finish(t, false);
@@ -213,9 +218,11 @@ int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t l
 			iov_iter_advance(iter, 0);	/* behind an empty segment */
 	}
 	if (!t->nr_pages)
-		return ret;
-	mmgrab(mm);
+		return ret ?: -EFAULT;
 	t->mm = mm;
+	t->mm_held = mm != t->session->import->mm;
+	if (t->mm_held)
+		mmgrab(mm);
 	atomic64_add(t->nr_pages, &mm->pinned_vm);
 	atomic64_add((u64)t->nr_pages << PAGE_SHIFT, &t->session->channel->pinned);
 	for (i = 0; !t->io.write && i < t->nr_pages; i++)

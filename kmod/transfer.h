@@ -23,8 +23,9 @@ struct rchar_session;
  * @session: holds a reference
  * @iocb: to complete, or NULL when somebody waits for @done
  * @done: it is over, @io.error says how
- * @work: for what may sleep
+ * @work: for what is not for soft interrupts
  * @mm: whose limit @pages count against, or NULL: they are copies of our own
+ * @mm_held: holds a reference to @mm, which is not that of who opened the file
  * @nr_pages: length of @pages
  * @max_pages: room in @pages and @vecs
  * @pages: pinned, or our own
@@ -38,6 +39,7 @@ struct rchar_transfer {
 	struct completion done;
 	struct work_struct work;
 	struct mm_struct *mm;
+	bool mm_held;
 	unsigned int nr_pages;
 	unsigned int max_pages;
 	struct page **pages;

@@ -176,7 +176,22 @@ rchar_perf_measures() {
 	on b rchar-perf open /dev/rchar/pool 2>&1 | grep -q 'is for stream and message channels'
 }
 
-plan 18
+# A file that another program opened, and the programs that use it are killed.
+descriptors_are_inherited() {
+	on b 'exec 3<>/dev/rchar/pool; dd if=/bin/busybox bs=1M >&3 2>/dev/null'
+	cmp -n "$(stat -c %s /bin/busybox)" /bin/busybox /dev/rchar/pool
+	on b 'for i in $(seq 10); do
+		exec 3<>/dev/rchar/pool
+		dd if=/dev/zero bs=1M count=32 >&3 2>/dev/null & one=$!
+		dd bs=1M count=32 of=/dev/null <&3 2>/dev/null & two=$!
+		sleep 0.0$i
+		kill -9 $one $two
+		wait $one $two
+	done; exec 3>&-' || true
+	until_true 60 eval '[ "$(counter b "rchar -j show pool" pinned_bytes)" = 0 ]'
+}
+
+plan 19
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -186,6 +201,7 @@ run fio_io_uring_random
 run fio_io_uring_sequential
 run dd_cmp_hexdump
 run python_mmap_and_pread
+run descriptors_are_inherited
 run no_frames_for_bytes
 run rchar_perf_measures
 run resets_lose_nothing
