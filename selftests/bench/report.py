@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""report.py LOGS FOLDER ROUNDS - tables and plots of what the benchmark measured.
+"""report.py LOGS FOLDER ROUNDS COMMAND - tables and plots of what the benchmark measured.
 
 LOGS holds one file for each configuration, with lines "@ section row who unit value".
 Medians of the rounds, with their spread; nothing is entered by hand. matplotlib draws: it
@@ -243,7 +243,7 @@ def heading(text, mark):
     return [text, mark * len(text), ""]
 
 
-def report(results, folder, rounds):
+def report(results, folder, rounds, made_by):
     commit = command("git", "rev-parse", "--short=12", "HEAD")
     if command("git", "status", "--porcelain", "--untracked-files=no", "--", "kmod", "tools"):
         commit += ", with changes"
@@ -260,7 +260,7 @@ def report(results, folder, rounds):
         ["host", machine()],
         ["emulator", command("qemu-system-x86_64", "--version").split("\n")[0]],
         ["commit", commit],
-        ["command", "make bench"]] +
+        ["command", made_by]] +
         [["", note] for note in results.notes])
     out += [f"{len(noisy)} of {len(counted)} values vary by more than half of their median"
             + (": this run was noisy." if len(noisy) > len(counted) / 5 else "."), ""]
@@ -289,12 +289,12 @@ def report(results, folder, rounds):
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
     results = Results(sys.argv[1])
     if not results.values:
         sys.exit("report.py: nothing was measured")
-    report(results, sys.argv[2], int(sys.argv[3]))
+    report(results, sys.argv[2], int(sys.argv[3]), sys.argv[4])
 
 
 if __name__ == "__main__":
