@@ -254,8 +254,7 @@ static int map_on(struct rchar_export *export, struct rchar_lane *lane)
 	int ret = 0;
 
 	mutex_lock(&lane->exports_lock);
-	if (READ_ONCE(lane->state) == RCHAR_LANE_UP &&
-	    export->lane != lane) {
+	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && export->lane != lane) {
 		ret = map(export, lane);
 		if (!ret)
 			ret = tell(export, lane);

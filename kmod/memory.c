@@ -482,41 +482,42 @@ static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, 
 	return ret;
 }
 
-static int execute(void *session, const struct rchar_atomic *a, u64 *old)
+static int execute(struct file *file, const struct rchar_atomic *a, u64 *old)
 {
-	struct rchar_session *s = session;
+	struct rchar_session *s = file->private_data;
 	struct rchar_wire_call call;
+	int ret = ready(s, file->f_flags & O_NONBLOCK);
 
+	if (ret)
+		return ret;
 	if (s->import->atomics == RCHAR_ATOMICS_HW)
 		return device_atomic(s, a, old);
 	rchar_region_atomic_call(a, &call);
 	return do_call(s, &call, old);
 }
 
-static long notify(struct rchar_session *s, unsigned long value)
+static long notify(struct file *file, unsigned long value)
 {
 	struct rchar_wire_call call = {
 		.call = RCHAR_CALL_RING,
 		.operand = cpu_to_le64((u32)value),
 	};
+	struct rchar_session *s = file->private_data;
 	u64 old;
 
-	return do_call(s, &call, &old);
+	return ready(s, file->f_flags & O_NONBLOCK) ?: do_call(s, &call, &old);
 }
 
 static long ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	struct rchar_session *s = file->private_data;
-	int ret;
-
-	if (cmd != RCHAR_IOC_ATOMIC && cmd != RCHAR_IOC_NOTIFY)
+	switch (cmd) {
+	case RCHAR_IOC_ATOMIC:
+		return rchar_region_atomic_ioctl(file, (void __user *)arg, execute);
+	case RCHAR_IOC_NOTIFY:
+		return notify(file, arg);
+	default:
 		return rchar_chardev_info_ioctl(file, cmd, arg);
-	ret = ready(s, file->f_flags & O_NONBLOCK);
-	if (ret)
-		return ret;
-	if (cmd == RCHAR_IOC_NOTIFY)
-		return notify(s, arg);
-	return rchar_region_atomic_ioctl(file, (void __user *)arg, execute);
+	}
 }
 
 const struct file_operations rchar_memory_fops = {

@@ -361,9 +361,9 @@ static long fetch_rings(struct region_file *f, void __user *arg)
 	return 0;
 }
 
-static int execute(void *file, const struct rchar_atomic *a, u64 *old)
+static int execute(struct file *file, const struct rchar_atomic *a, u64 *old)
 {
-	struct region_file *f = file;
+	struct region_file *f = file->private_data;
 	struct rchar_wire_call call;
 
 	rchar_region_atomic_call(a, &call);
@@ -372,14 +372,14 @@ static int execute(void *file, const struct rchar_atomic *a, u64 *old)
 
 /**
  * rchar_region_atomic_ioctl() - RCHAR_IOC_ATOMIC
- * @file: the file, whose private data @execute gets
+ * @file: the file
  * @arg: struct rchar_atomic of the program
- * @execute: does what @a says and sets @old; 0 or a negative errno
+ * @execute: does what it says, once it is checked, and sets @old; 0 or a negative errno
  *
  * Return: 0; -EBADF, -EFAULT, -EINVAL; or what @execute says.
  */
 long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
-			       int (*execute)(void *private_data,
+			       int (*execute)(struct file *file,
 					      const struct rchar_atomic *a, u64 *old))
 {
 	struct rchar_atomic a;
@@ -392,7 +392,7 @@ long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *ar
 	if (a.flags || a.offset % 8 ||
 	    (a.op != RCHAR_ATOMIC_ADD && a.op != RCHAR_ATOMIC_CAS))
 		return -EINVAL;
-	ret = execute(file->private_data, &a, &a.old);
+	ret = execute(file, &a, &a.old);
 	return ret ?: put_user(a.old, &arg->old);
 }
 

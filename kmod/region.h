@@ -46,7 +46,7 @@ struct rchar_region {
 struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics);
 void rchar_region_put(struct rchar_region *region);
 long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
-			       int (*execute)(void *private_data,
+			       int (*execute)(struct file *file,
 					      const struct rchar_atomic *a, u64 *old));
 void rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call);
 u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call,
