@@ -45,7 +45,9 @@ double slab()
 	return 0;
 }
 
-nlohmann::ordered_json begin(const char *work, const Endpoint &endpoint, int fd)
+}  // namespace
+
+nlohmann::ordered_json begin_result(const char *work, const Endpoint &endpoint, int fd)
 {
 	nlohmann::ordered_json result;
 
@@ -55,14 +57,12 @@ nlohmann::ordered_json begin(const char *work, const Endpoint &endpoint, int fd)
 	return result;
 }
 
-}  // namespace
-
 void measure_bandwidth(const Endpoint &endpoint, const Options &options)
 {
 	for (uint32_t size : options.sizes) {
 		std::vector<char> block(size, 'x');
 		Fd fd = endpoint.open();
-		auto result = begin("bandwidth", endpoint, fd.get());
+		auto result = begin_result("bandwidth", endpoint, fd.get());
 
 		ask(fd.get(), Work::sink, size);
 		BusyClock busy;
@@ -89,7 +89,7 @@ void measure_latency(const Endpoint &endpoint, const Options &options)
 		std::vector<char> block(size, 'x');
 		Latencies latencies;
 		Fd fd = endpoint.open();
-		auto result = begin("latency", endpoint, fd.get());
+		auto result = begin_result("latency", endpoint, fd.get());
 		auto round_trip = [&] {
 			auto start = Clock::now();
 
@@ -126,7 +126,7 @@ void measure_open(const Endpoint &endpoint, const Options &options)
 		Fd fd = endpoint.open();
 
 		if (!i)
-			result = begin("open", endpoint, fd.get());
+			result = begin_result("open", endpoint, fd.get());
 		else
 			opened.add(seconds_since(start));
 		ask(fd.get(), Work::greet, 0);
@@ -164,7 +164,7 @@ void measure_sessions(const Endpoint &endpoint, const Options &options)
 		}
 		double opened = seconds_since(start);
 		memory = slab() - memory;
-		auto result = begin("sessions", endpoint, fds.front().get());
+		auto result = begin_result("sessions", endpoint, fds.front().get());
 
 		start = Clock::now();
 		while (seconds_since(start) < options.seconds || next < count) {

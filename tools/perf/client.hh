@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "endpoint.hh"
+#include "result.hh"
 
 struct Options {
 	bool json = false;
@@ -18,6 +19,9 @@ struct Options {
 	double seconds = 2;
 	uint32_t repeats = 1000;  // latency, open
 };
+
+// What each result begins with.
+nlohmann::ordered_json begin_result(const char *work, const Endpoint &endpoint, int fd);
 
 void measure_bandwidth(const Endpoint &endpoint, const Options &options);
 void measure_latency(const Endpoint &endpoint, const Options &options);

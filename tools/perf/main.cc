@@ -60,6 +60,15 @@ std::vector<uint32_t> parse_sizes(const char *text, uint32_t most)
 	return out;
 }
 
+uint32_t parse_count(const char *text, const char *what, uint32_t most)
+{
+	uint32_t value = parse_number(text, what);
+
+	if (!value || value > most)
+		usage_error(std::string(what) + ": 1 to " + std::to_string(most) + " is expected");
+	return value;
+}
+
 double parse_seconds(const char *text)
 {
 	char *end;
@@ -93,13 +102,13 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 			options->seconds = parse_seconds(optarg);
 			break;
 		case 'n':
-			options->repeats = parse_sizes(optarg, 10000000).front();
+			options->repeats = parse_count(optarg, "-n", 10000000);
 			break;
 		case 'c':
 			options->counts = parse_sizes(optarg, 1000000);
 			break;
 		case 'd':
-			options->depth = parse_sizes(optarg, 4096).front();
+			options->depth = parse_count(optarg, "-d", 4096);
 			break;
 		case 'w':
 			options->write = true;

@@ -85,7 +85,7 @@ void measure_memory(const Endpoint &endpoint, const Options &options)
 		Offsets offsets(region_size(fd.get()), size, options.sequential);
 		std::vector<Request> requests(options.depth);
 		Ring ring(options.depth);
-		nlohmann::ordered_json result;
+		auto result = begin_result(options.write ? "write" : "read", endpoint, fd.get());
 		Latencies latencies;
 		BusyClock busy;
 		uint32_t flying = 0;
@@ -120,9 +120,6 @@ void measure_memory(const Endpoint &endpoint, const Options &options)
 		}
 		double seconds = seconds_since(start);
 
-		result["work"] = options.write ? "write" : "read";
-		result["endpoint"] = endpoint.text();
-		result["type"] = "memory";
 		result["size"] = size;
 		result["depth"] = options.depth;
 		result["IOPS"] = static_cast<double>(latencies.count()) / seconds;
