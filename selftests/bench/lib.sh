@@ -12,14 +12,19 @@ note() { printf '#\t%s\n' "$*"; }
 
 field() { grep -o "\"$1\":[0-9.e+-]*" | head -n1 | cut -d: -f2; }	# of JSON
 
-# Milliseconds that the processors of all hosts were not idle.
+# Milliseconds that the processors of a host were not idle.
+busy_of() { # HOST
+	on "$1" "awk '/^cpu / { print (\$2 + \$3 + \$4 + \$7 + \$8) * 10 }' /proc/stat"
+}
+
+# The same of all hosts.
 busy() {
-	local host ticks=0
+	local host ms=0
 
 	for host in $(vm-hosts); do
-		ticks=$((ticks + $(on "$host" "awk '/^cpu / { print \$2 + \$3 + \$4 + \$7 + \$8 }' /proc/stat")))
+		ms=$((ms + $(busy_of "$host")))
 	done
-	echo $((ticks * 10))
+	echo $ms
 }
 
 # serve COMMAND... - a server for one client, here; end_server waits for it

@@ -30,14 +30,14 @@ prepare_memory() {
 fio_memory() { # WHO FILE DIRECT RW BS DEPTH
 	local row="$4 $5 depth $6" out before mine
 
-	before=$(busy) mine=$(on a "awk '/^cpu / { print \$2 + \$3 + \$4 + \$7 + \$8 }' /proc/stat")
+	before=$(busy) mine=$(busy_of a)
 	out=$(on "$client" "cd /tmp && fio --name=j --filename=$2 --size=256m --rw=$4 --bs=$5 --iodepth=$6 \
 		--ioengine=io_uring --direct=$3 --time_based --runtime=1 --allow_file_create=0 \
 		--fallocate=none --minimal" | tail -n1)
 	result memory "$row" "$1" IOPS "$(awk -F';' '{ print $8 + $49 }' <<<"$out")"
 	result memory "$row" "$1" MB/s "$(awk -F';' '{ printf "%.2f", ($7 + $48) * 1.024 / 1000 }' <<<"$out")"
-	[ "$hosts" = 1 ] || result memory "$row" "$1" 'exporter busy %' \
-		$(($(awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat) - mine))
+	# Of the one second that fio ran.
+	[ "$hosts" = 1 ] || result memory "$row" "$1" 'exporter busy %' $((($(busy_of a) - mine) / 10))
 	cost memory "$row" "$1" $(($(busy) - before)) "$(awk -F';' '{ print ($6 + $47) * 1024 }' <<<"$out")"
 }
 

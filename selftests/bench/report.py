@@ -35,8 +35,6 @@ TITLES = {
     "idle": "Idle",
     "count": "Instructions of both ends, kernel and programs, for one operation",
 }
-# What the tables show beside the main unit.
-MAIN_UNIT = {"stream": "MB/s", "latency": "us"}
 # Spread, of the median, from which a value says little.
 NOISY = 0.5
 # config, section, row, unit, ours, peer, how many times the peer, at least?
