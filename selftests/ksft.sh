@@ -82,5 +82,16 @@ counter() {
 	on "$1" "$2" | grep -o "\"$3\":[0-9]*" | cut -d: -f2 | awk '{ s += $1 } END { print s + 0 }'
 }
 
+# measured TYPE "WORK OPTION..." ENDPOINT - what rchar-perf says on b is of that type of
+# channel, and no number of it is 0
+measured() {
+	local out
+
+	# shellcheck disable=SC2086 # words
+	out=$(on b rchar-perf ${2%% *} "$3" ${2#* } -j) || return
+	grep -q "\"type\":\"$1\"" <<<"$out" &&
+		! grep -E '"(MB/s|IOPS|p50|open_all_ms)":(0(\.0)?[,}]|-|null)' <<<"$out"
+}
+
 # qps HOST - RC queue pairs on that host; nothing else here has one
 qps() { on "$1" rdma resource show qp | grep -c 'type RC' || true; }
