@@ -155,7 +155,7 @@ unload_again_and_again_under_traffic() {
 	for i in 1 2 3 4 5 6 7 8; do
 		until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 0 ]'
 		rmmod rdma_char
-		insmod /root/autoload/rdma_char.ko
+		vm-load
 		rchar add pipe stream listen 10.0.0.1
 	done
 	on b touch /tmp/stop

@@ -276,7 +276,7 @@ peer_module_gone_and_back() {
 	on b rchar -w 60 add pipe stream connect 10.0.0.1
 	rmmod rdma_char
 	until_true 60 is_state pipe retrying b
-	insmod /root/autoload/rdma_char.ko
+	vm-load
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w 60 show pipe
 	on b 'echo again >/dev/rchar/pipe'
@@ -293,7 +293,7 @@ peer_restart_resets_open_sessions() {
 	holder=$!
 	until_true 60 eval 'rchar session | grep -q "state waiting"'
 	rmmod rdma_char
-	insmod /root/autoload/rdma_char.ko
+	vm-load
 	rchar add pipe stream listen 10.0.0.1
 	wait $holder
 	grep -q 'Connection reset' /tmp/out
@@ -404,7 +404,7 @@ exit_codes() {
 	rmmod rdma_char
 	expect_status 3 rchar show
 	rchar -j version | grep -q '"module":null'
-	insmod /root/autoload/rdma_char.ko
+	vm-load
 }
 
 node_has_mode_uid_gid() {
@@ -430,7 +430,7 @@ rmmod_is_refused_while_a_file_is_open() {
 	kill $holder
 	wait $holder || true
 	until_true 60 rmmod rdma_char
-	insmod /root/autoload/rdma_char.ko
+	vm-load
 	on b 'pkill rio || killall rio'
 	clean
 }
@@ -443,7 +443,7 @@ rmmod_under_traffic_of_the_peer() {
 	local writer=$!
 	until_true 60 eval '[ "$(counter a "rchar -j stats" rx_bytes)" -gt 0 ]'
 	rmmod rdma_char
-	insmod /root/autoload/rdma_char.ko
+	vm-load
 	wait $writer || true
 	clean
 }
@@ -453,7 +453,7 @@ load_and_unload_again_and_again() {
 
 	for i in $(seq "$(times 50)"); do
 		rmmod rdma_char
-		insmod /root/autoload/rdma_char.ko
+		vm-load
 		rchar add loop stream listen 10.0.0.1
 		[ $((i % 5)) != 0 ] || {
 			rchar -w 60 add back stream connect 10.0.0.1/loop
@@ -471,8 +471,8 @@ nothing_is_left_behind() {
 	on b rmmod rdma_char
 	# Disconnected cm_ids wait out the CM's timewait.
 	until_true 60 eval 'rdma resource show | sed "s/^[0-9]*//; s/ctx.*//" | cmp - /tmp/resources'
-	insmod /root/autoload/rdma_char.ko
-	on b insmod /root/autoload/rdma_char.ko
+	vm-load
+	on b vm-load
 	loaded=$(rdma resource show | sed 's/^[0-9]*//; s/ctx.*//')
 	[ "$loaded" = "$(cat /tmp/resources)" ]
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
@@ -481,7 +481,7 @@ nothing_is_left_behind() {
 plan 29
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
-insmod /root/autoload/rdma_char.ko
+vm-load
 run connect_before_the_listener_exists
 run connect_long_before_the_listener_exists
 run wrong_name_is_refused_with_a_reason

@@ -138,7 +138,7 @@ region_goes_under_load() { # COMMAND that lets it go
 deleted_under_load() { region_goes_under_load rchar del pool; }
 
 module_of_the_exporter_unloaded_under_load() {
-	region_goes_under_load eval 'rmmod rdma_char; insmod /root/autoload/rdma_char.ko'
+	region_goes_under_load eval 'rmmod rdma_char; vm-load'
 }
 
 # The power of an importer goes: the region stays, and the next one may come.
