@@ -3,6 +3,7 @@
 #include <linux/module.h>
 #include <net/genetlink.h>
 #include "channel.h"
+#include "chunk.h"
 #include "export.h"
 #include "ibdev.h"
 #include "inject.h"
@@ -39,9 +40,12 @@ static int __init rchar_init(void)
 
 	check_wire();
 	rchar_inject_init();
-	ret = rchar_region_init();
+	ret = rchar_chunk_init();
 	if (ret)
 		goto err_inject;
+	ret = rchar_region_init();
+	if (ret)
+		goto err_chunk;
 	ret = rchar_channel_init();
 	if (ret)
 		goto err_region;
@@ -89,6 +93,8 @@ err_channel:
 	rchar_channel_exit();
 err_region:
 	rchar_region_exit();
+err_chunk:
+	rchar_chunk_exit();
 err_inject:
 	rchar_inject_exit();
 	return ret;
@@ -111,6 +117,7 @@ static void __exit rchar_exit(void)
 	rchar_inject_exit();
 	rcu_barrier();
 	rchar_region_exit();
+	rchar_chunk_exit();
 	rchar_ledger_check();
 }
 

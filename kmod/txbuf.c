@@ -8,29 +8,6 @@
 #include "session.h"
 
 /**
- * rchar_chunk_alloc() - memory for payload
- * @len: bytes, up to RCHAR_CHUNK_SIZE
- * @gfp: how to allocate
- *
- * Return: pages that follow on each other, with a kernel address, or NULL.
- */
-struct page *rchar_chunk_alloc(size_t len, gfp_t gfp)
-{
-	return alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, get_order(len));
-}
-
-/**
- * rchar_chunk_free() - free it
- * @chunk: from rchar_chunk_alloc()
- *
- * Context: any but hard interrupt.
- */
-void rchar_chunk_free(struct page *chunk)
-{
-	__free_pages(chunk, compound_order(chunk));
-}
-
-/**
  * rchar_txbuf_alloc() - a new frame
  * @op: enum rchar_op
  * @capacity: payload bytes it must have room for, up to RCHAR_FRAME_SIZE

@@ -5,19 +5,13 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
-#include <linux/sizes.h>
 #include <rdma/ib_verbs.h>
+#include "chunk.h"
 #include "frame.h"
 
 struct iov_iter;
 struct rchar_session;
 
-/*
- * Payloads are in chunks of 16 KiB, or of a page where pages are larger: few SGEs, few
- * mappings and few allocations, and still what the page allocator finds without effort
- * (below PAGE_ALLOC_COSTLY_ORDER).
- */
-#define RCHAR_CHUNK_SIZE	(PAGE_SIZE < SZ_16K ? SZ_16K : PAGE_SIZE)
 /*
  * Of the payload of a frame. With the header that is at most five SGEs; soft-iWARP takes
  * six (SIW_MAX_SGE).
@@ -78,9 +72,6 @@ void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len);
 size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *from);
 int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey);
 void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev);
-
-struct page *rchar_chunk_alloc(size_t len, gfp_t gfp);
-void rchar_chunk_free(struct page *chunk);
 
 static inline void rchar_txbuf_get(struct rchar_txbuf *txb)
 {
