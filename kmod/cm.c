@@ -51,7 +51,7 @@ static void fill_self(struct rchar_lane *lane, u32 attempt)
 	self->resume = lane->flow->rx_next;
 	self->depth = RCHAR_LANE_DEPTH;
 	self->lane = lane->index;
-	self->lanes = RCHAR_LINK_LANES;
+	self->lanes = lane->link->nr_lanes;
 	get_random_bytes(self->nonce, sizeof(self->nonce));
 }
 
@@ -154,7 +154,8 @@ static bool reply_matches(const struct rchar_lane *lane)
 {
 	return lane->peer.link_id == lane->self.link_id &&
 	       lane->peer.attempt == lane->self.attempt &&
-	       lane->peer.lane == lane->self.lane;
+	       lane->peer.lane == lane->self.lane &&
+	       lane->peer.lanes == lane->self.lanes;
 }
 
 static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "link.h"
+#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -21,6 +22,20 @@ static bool shutting_down;		/* links_lock: no new links */
 static struct workqueue_struct *link_wq;
 static const struct rchar_link_ops *link_ops;
 static atomic64_t nr_bad_frames;
+
+static int set_lanes(const char *value, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(value, param, 1, RCHAR_WIRE_LANES_MAX);
+}
+
+static const struct kernel_param_ops lanes_ops = {
+	.set = set_lanes,
+	.get = param_get_uint,
+};
+
+static unsigned int lanes = 1;
+module_param_cb(lanes, &lanes_ops, &lanes, 0644);
+MODULE_PARM_DESC(lanes, "connections of each link that this host makes from now on, 1 to 16");
 
 static void release(struct kref *ref)
 {
@@ -52,7 +67,21 @@ static bool was_of_use(struct rchar_link *link, unsigned long up_at)
 	       time_after(READ_ONCE(link->progress_at), up_at);
 }
 
-/* The one place where a link changes state. False: it is dying. */
+static bool all_up(struct rchar_link *link)
+{
+	bool up = true;
+	int i;
+
+	lockdep_assert_held(&link->lock);
+	for (i = 0; i < link->nr_lanes; i++)
+		up &= link->lanes[i] && READ_ONCE(link->lanes[i]->state) == RCHAR_LANE_UP;
+	return up;
+}
+
+/*
+ * The one place where a link changes state. False: it is dying, or already there, or to
+ * be up and a lane is not.
+ */
 static bool move(struct rchar_link *link, enum rchar_link_state to,
 		 enum rchar_reason reason)
 {
@@ -61,6 +90,10 @@ static bool move(struct rchar_link *link, enum rchar_link_state to,
 
 	spin_lock_bh(&link->lock);
 	from = link->state;
+	if (to == RCHAR_LINK_UP && !all_up(link)) {
+		spin_unlock_bh(&link->lock);
+		return false;
+	}
 	ok = rchar_link_move_legal(from, to);
 	if (ok) {
 		WRITE_ONCE(link->state, to);
@@ -119,16 +152,53 @@ static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 		schedule_connect(link, delay);
 }
 
-static bool no_lanes(struct rchar_link *link)
+static bool no_lanes_locked(struct rchar_link *link)
 {
 	bool none = true;
 	int i;
 
-	spin_lock_bh(&link->lock);
-	for (i = 0; i < RCHAR_LINK_LANES; i++)
+	lockdep_assert_held(&link->lock);
+	for (i = 0; i < link->nr_lanes; i++)
 		none &= !link->lanes[i];
+	return none;
+}
+
+static bool no_lanes(struct rchar_link *link)
+{
+	bool none;
+
+	spin_lock_bh(&link->lock);
+	none = no_lanes_locked(link);
 	spin_unlock_bh(&link->lock);
 	return none;
+}
+
+static struct rchar_lane *get_lane(struct rchar_link *link, int i)
+{
+	struct rchar_lane *lane;
+
+	spin_lock_bh(&link->lock);
+	lane = link->lanes[i];
+	if (lane)
+		kref_get(&lane->ref);
+	spin_unlock_bh(&link->lock);
+	return lane;
+}
+
+static void for_each_lane(struct rchar_link *link,
+			  void (*fn)(struct rchar_lane *lane, enum rchar_reason reason),
+			  enum rchar_reason reason)
+{
+	int i;
+
+	for (i = 0; i < link->nr_lanes; i++) {
+		struct rchar_lane *lane = get_lane(link, i);
+
+		if (!lane)
+			continue;
+		fn(lane, reason);
+		rchar_lane_put(lane);
+	}
 }
 
 static void connect_work(struct work_struct *work)
@@ -152,19 +222,34 @@ static void connect_work(struct work_struct *work)
 		connect_failed(link, reason);
 }
 
+/* The peer has told the epoch on the first lane: the others can follow. */
+static void lanes_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(work, struct rchar_link, lanes_work);
+	enum rchar_reason reason = RCHAR_REASON_NONE;
+	int i;
+
+	for (i = 1; !reason && i < link->nr_lanes; i++)
+		reason = rchar_cm_connect(link, i);
+	if (reason)
+		for_each_lane(link, rchar_lane_fail, reason);
+}
+
 /**
  * rchar_link_lane_add() - put a lane into its slot, before it is started
  * @link: the link
  * @lane: the lane; the slot takes a reference
  *
- * Return: false when the link is dying or the slot is taken.
+ * Return: false when the slot is taken, or the link is dying or has lost the first lane,
+ * which the others go with.
  */
 bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 {
 	bool ok;
 
 	spin_lock_bh(&link->lock);
-	ok = link->state != RCHAR_LINK_DYING && !link->lanes[lane->index];
+	ok = link->state == RCHAR_LINK_CONNECTING && !link->lanes[lane->index] &&
+	     (!lane->index || link->lanes[0]);
 	if (ok) {
 		kref_get(&lane->ref);
 		link->lanes[lane->index] = lane;
@@ -179,7 +264,7 @@ static void forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason)
 	int i;
 
 	link->ops->lost(link, reason);
-	for (i = 0; i < RCHAR_LINK_LANES; i++)
+	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_reset(&link->flows[i]);
 	link->epoch = epoch;
 	link->tx_max = 0;
@@ -196,12 +281,27 @@ static u32 new_epoch(u32 old)
 	return epoch;
 }
 
+/*
+ * A lane other than the first: what that one found holds. When it does not, the next
+ * attempt starts afresh.
+ */
+static bool adopt_more(struct rchar_link *link, struct rchar_lane *lane, bool same)
+{
+	if (!same) {
+		link->epoch = 0;
+		return false;
+	}
+	rchar_flow_attach(lane->flow, lane, lane->peer.resume);
+	return true;
+}
+
 /**
  * rchar_link_adopt() - connected: decide whether this goes on where the last lane left
  * @link: the link; its slot for @lane is taken
  * @lane: the lane, with @peer filled in; nothing is sent on it yet
  *
- * Context: CM event handler; the flow has no lane attached.
+ * Context: CM event handler; the flow has no lane attached, and for the first lane no
+ * flow has.
  * Return: false when the peer contradicts itself; the lane must fail, and the next
  * attempt starts afresh.
  */
@@ -212,6 +312,8 @@ bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane)
 		    peer->frame_size >= link->tx_max &&
 		    rchar_flow_resume_valid(lane->flow, peer->resume);
 
+	if (lane->index)
+		return adopt_more(link, lane, same);
 	if (!same && !link->initiator) {
 		forget(link, new_epoch(link->epoch), RCHAR_REASON_PEER_RESTARTED);
 	} else if (!same) {
@@ -230,26 +332,32 @@ bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane)
 /**
  * rchar_link_lane_up() - the handshake of a lane is over
  * @link: the link
- * @lane: the lane
+ * @lane: the lane, UP; with the last of them the link is
  */
 void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
 {
-	rchar_stats_inc(&link->stats.connects);
-	if (!move(link, RCHAR_LINK_UP, RCHAR_REASON_NONE))
+	if (link->initiator && !lane->index && link->nr_lanes > 1)
+		queue_work(link_wq, &link->lanes_work);
+	if (!move(link, RCHAR_LINK_UP, RCHAR_REASON_NONE)) {
+		queue_delayed_work(link_wq, &link->tick_work,
+				   msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS));
 		return;
+	}
+	rchar_stats_inc(&link->stats.connects);
 	mod_delayed_work(link_wq, &link->tick_work,
 			 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
 	link->ops->up(link);
 }
 
 /**
- * rchar_link_lane_gone() - a lane is torn down
+ * rchar_link_lane_gone() - a lane is torn down; the others go with it
  * @link: the link
  * @lane: the lane; the slot's reference is dropped
  */
 void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 {
-	bool was_up = lane->up_at, down;
+	bool was_up = lane->up_at, down, last;
+	enum rchar_reason reason;
 
 	/* Any other counts as a failed attempt. */
 	if (was_up && was_of_use(link, lane->up_at))
@@ -257,15 +365,17 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	down = move(link, RCHAR_LINK_DOWN, lane->reason);
 	spin_lock_bh(&link->lock);
 	link->lanes[lane->index] = NULL;
+	last = no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
+	reason = link->reason;
 	spin_unlock_bh(&link->lock);
-	if (down) {
-		/* Failed attempts must not put it off. */
-		if (was_up)
-			mod_delayed_work(link_wq, &link->tick_work, HZ);
-		else
-			queue_delayed_work(link_wq, &link->tick_work, HZ);
-		connect_failed(link, lane->reason);
-	}
+	for_each_lane(link, rchar_lane_fail, lane->reason);
+	/* Failed attempts must not put it off. */
+	if (down && was_up)
+		mod_delayed_work(link_wq, &link->tick_work, HZ);
+	else if (down)
+		queue_delayed_work(link_wq, &link->tick_work, HZ);
+	if (last)
+		connect_failed(link, reason);
 	wake_up_all(&link->wait);
 	if (!link->initiator)
 		rchar_link_unuse(link);
@@ -274,43 +384,24 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 
 /* ---- timers ---- */
 
-static void keepalive(struct rchar_link *link, struct rchar_lane *lane)
+static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 {
 	unsigned int silent = jiffies_to_msecs(jiffies - lane->last_rx);
 
 	if (silent >= 3 * RCHAR_LINK_KEEPALIVE_MS ||
 	    rchar_lane_tx_stuck_ms(lane) >= 3 * RCHAR_LINK_KEEPALIVE_MS) {
-		rchar_lane_fail(lane, RCHAR_REASON_KEEPALIVE);
+		rchar_lane_fail(lane, reason);
 	} else if (silent >= RCHAR_LINK_KEEPALIVE_MS * 3 / 4) {
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
 	}
 }
 
-static struct rchar_lane *get_lane(struct rchar_link *link, int i)
+/* It is up, and the others should be, too. */
+static void overdue(struct rchar_lane *lane, enum rchar_reason reason)
 {
-	struct rchar_lane *lane;
-
-	spin_lock_bh(&link->lock);
-	lane = link->lanes[i];
-	if (lane)
-		kref_get(&lane->ref);
-	spin_unlock_bh(&link->lock);
-	return lane;
-}
-
-static void for_each_lane(struct rchar_link *link,
-			  void (*fn)(struct rchar_link *link, struct rchar_lane *lane))
-{
-	int i;
-
-	for (i = 0; i < RCHAR_LINK_LANES; i++) {
-		struct rchar_lane *lane = get_lane(link, i);
-
-		if (!lane)
-			continue;
-		fn(link, lane);
-		rchar_lane_put(lane);
-	}
+	if (READ_ONCE(lane->state) == RCHAR_LANE_UP &&
+	    time_after(jiffies, lane->up_at + msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS)))
+		rchar_lane_fail(lane, reason);
 }
 
 /*
@@ -320,6 +411,7 @@ static void for_each_lane(struct rchar_link *link,
 static void tick_down(struct rchar_link *link)
 {
 	link->ops->expire(link, jiffies_to_msecs(jiffies - link->down_at));
+	for_each_lane(link, overdue, RCHAR_REASON_TIMEOUT);
 	mutex_lock(&links_lock);
 	if (xa_empty(&link->sessions) && no_lanes(link) &&
 	    READ_ONCE(link->state) == RCHAR_LINK_DOWN)
@@ -335,7 +427,7 @@ static void tick_work(struct work_struct *work)
 					       struct rchar_link, tick_work);
 
 	if (READ_ONCE(link->state) == RCHAR_LINK_UP) {
-		for_each_lane(link, keepalive);
+		for_each_lane(link, keepalive, RCHAR_REASON_KEEPALIVE);
 		mod_delayed_work(link_wq, &link->tick_work,
 				 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
 	} else if (READ_ONCE(link->state) != RCHAR_LINK_DYING) {
@@ -349,7 +441,7 @@ static void ack_work(struct work_struct *work)
 					       struct rchar_link, ack_work);
 	int i;
 
-	for (i = 0; i < RCHAR_LINK_LANES; i++)
+	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_ack_pending(&link->flows[i]);
 }
 
@@ -367,19 +459,14 @@ void rchar_link_ack_later(struct rchar_link *link)
 
 /* ---- the end ---- */
 
-static void fail_unused(struct rchar_link *link, struct rchar_lane *lane)
-{
-	rchar_lane_fail(lane, RCHAR_REASON_CLOSED);
-}
-
 /* The peer waits for our last ack: let the device send it before the cut. */
 static void flush_acks(struct rchar_link *link)
 {
 	int i;
 
-	for (i = 0; i < RCHAR_LINK_LANES; i++)
+	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_ack_pending(&link->flows[i]);
-	for (i = 0; i < RCHAR_LINK_LANES; i++)
+	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_wait_sent(&link->flows[i], msecs_to_jiffies(200));
 }
 
@@ -394,13 +481,15 @@ static void destroy_work(struct work_struct *work)
 	flush_acks(link);
 	move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
 	cancel_delayed_work_sync(&link->connect_work);
+	cancel_work_sync(&link->lanes_work);
 	cancel_delayed_work_sync(&link->tick_work);
-	for_each_lane(link, fail_unused);
+	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
 	wait_event(link->wait, no_lanes(link));
 	cancel_delayed_work_sync(&link->connect_work);
+	cancel_work_sync(&link->lanes_work);
 	cancel_delayed_work_sync(&link->tick_work);
 	cancel_delayed_work_sync(&link->ack_work);
-	for (i = 0; i < RCHAR_LINK_LANES; i++)
+	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_reset(&link->flows[i]);
 	rchar_link_put(link);
 }
@@ -430,7 +519,7 @@ void rchar_link_unuse(struct rchar_link *link)
 
 /* ---- the table ---- */
 
-static struct rchar_link *create(struct net *net, bool initiator, u64 id,
+static struct rchar_link *create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
 				 const struct sockaddr_storage *local,
 				 const struct sockaddr_storage *peer)
 {
@@ -440,7 +529,7 @@ static struct rchar_link *create(struct net *net, bool initiator, u64 id,
 	lockdep_assert_held(&links_lock);
 	if (shutting_down)
 		return NULL;
-	link = kzalloc(sizeof(*link), GFP_KERNEL);
+	link = kzalloc(struct_size(link, flows, nr_lanes), GFP_KERNEL);
 	if (!link)
 		return NULL;
 	rchar_ledger_add(RCHAR_OBJ_LINK);
@@ -451,6 +540,7 @@ static struct rchar_link *create(struct net *net, bool initiator, u64 id,
 	link->net = get_net(net);
 	link->initiator = initiator;
 	link->id = id;
+	link->nr_lanes = nr_lanes;
 	link->local = *local;
 	link->peer = *peer;
 	link->state = RCHAR_LINK_DOWN;
@@ -461,9 +551,10 @@ static struct rchar_link *create(struct net *net, bool initiator, u64 id,
 	spin_lock_init(&link->lock);
 	init_waitqueue_head(&link->wait);
 	xa_init_flags(&link->sessions, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	for (i = 0; i < RCHAR_LINK_LANES; i++)
+	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_init(&link->flows[i], link);
 	INIT_DELAYED_WORK(&link->connect_work, connect_work);
+	INIT_WORK(&link->lanes_work, lanes_work);
 	INIT_DELAYED_WORK(&link->tick_work, tick_work);
 	INIT_DELAYED_WORK(&link->ack_work, ack_work);
 	INIT_WORK(&link->destroy_work, destroy_work);
@@ -501,7 +592,7 @@ struct rchar_link *rchar_link_connect(struct net *net,
 	do {
 		get_random_bytes(&id, sizeof(id));
 	} while (!id);
-	link = create(net, true, id, local, peer);
+	link = create(net, true, id, READ_ONCE(lanes), local, peer);
 	if (link)
 		schedule_connect(link, 0);
 out:
@@ -510,20 +601,22 @@ out:
 }
 
 /* The acceptor's end of a link that a peer asks for, with one user more. */
-static struct rchar_link *find_or_create_accepted(struct net *net, u64 id,
+static struct rchar_link *find_or_create_accepted(struct net *net,
+						  const struct rchar_conn *request,
 						  const struct sockaddr_storage *local,
 						  const struct sockaddr_storage *peer)
 {
-	unsigned int from_peer = 0, accepted = 0;
+	unsigned int from_peer = request->lanes, accepted = request->lanes;
 	struct rchar_link *link;
 
 	lockdep_assert_held(&links_lock);
 	list_for_each_entry(link, &links, entry) {
 		if (link->initiator)
 			continue;
-		accepted++;
-		from_peer += rchar_addr_same_host(&link->peer, peer);
-		if (link->id == id && link->net == net &&
+		accepted += link->nr_lanes;
+		if (rchar_addr_same_host(&link->peer, peer))
+			from_peer += link->nr_lanes;
+		if (link->id == request->link_id && link->net == net &&
 		    rchar_addr_same_host(&link->peer, peer) &&
 		    rchar_addr_equal(&link->local, local) &&
 		    refcount_inc_not_zero(&link->users)) {
@@ -531,35 +624,46 @@ static struct rchar_link *find_or_create_accepted(struct net *net, u64 id,
 			return link;
 		}
 	}
-	if (from_peer >= RCHAR_LINK_PER_PEER_MAX || accepted >= RCHAR_LINK_ACCEPTED_MAX)
+	if (from_peer > RCHAR_LINK_PER_PEER_MAX || accepted > RCHAR_LINK_ACCEPTED_MAX)
 		return NULL;
-	return create(net, false, id, local, peer);
+	return create(net, false, request->link_id, request->lanes, local, peer);
+}
+
+/* May the first lane of an attempt come? What there was before it goes. */
+static enum rchar_reason begin_attempt(struct rchar_link *link,
+				       const struct rchar_conn *request)
+{
+	/* A request that was under way for long must not break a newer connection. */
+	if (link->attempt && !rchar_seq_before(link->attempt, request->attempt))
+		return RCHAR_REASON_BUSY;
+	link->attempt = request->attempt;
+	if (no_lanes(link))
+		return RCHAR_REASON_NONE;
+	/* The peer would not call if it did not know them to be gone. */
+	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_CLOSED);
+	return RCHAR_REASON_BUSY;
 }
 
 static enum rchar_reason new_lane(struct rchar_link *link,
 				  const struct rchar_conn *request,
 				  struct rchar_lane **out)
 {
+	enum rchar_reason reason = RCHAR_REASON_NONE;
 	struct rchar_lane *lane;
 
-	if (request->lane >= RCHAR_LINK_LANES)
+	if (request->lanes != link->nr_lanes)
 		return RCHAR_REASON_PROTOCOL;
-	/* A request that was under way for long must not break a newer connection. */
-	if (link->attempt && !rchar_seq_before(link->attempt, request->attempt))
-		return RCHAR_REASON_BUSY;
-	link->attempt = request->attempt;
-	lane = get_lane(link, request->lane);
-	if (lane) {
-		/* The peer would not call if it did not know that one to be gone. */
-		rchar_lane_fail(lane, RCHAR_REASON_PEER_CLOSED);
-		rchar_lane_put(lane);
-		return RCHAR_REASON_BUSY;
-	}
+	if (!request->lane)
+		reason = begin_attempt(link, request);
+	else if (request->attempt != link->attempt)
+		reason = RCHAR_REASON_BUSY;
+	if (reason)
+		return reason;
 	lane = rchar_lane_create(link, request->lane, false);
 	if (!lane)
 		return RCHAR_REASON_NO_MEMORY;
 	lane->peer = *request;
-	if (!move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE) ||
+	if ((!request->lane && !move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE)) ||
 	    !rchar_link_lane_add(link, lane)) {
 		rchar_lane_put(lane);
 		return RCHAR_REASON_BUSY;
@@ -588,7 +692,7 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *re
 	struct rchar_link *link;
 
 	mutex_lock(&links_lock);
-	link = find_or_create_accepted(net, request->link_id, local, peer);
+	link = find_or_create_accepted(net, request, local, peer);
 	if (link) {
 		reason = new_lane(link, request, lane);
 		/* Otherwise the lane's: dropped when it is gone. */
@@ -608,7 +712,7 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *re
  */
 struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session)
 {
-	return &link->flows[session % RCHAR_LINK_LANES];
+	return &link->flows[session % link->nr_lanes];
 }
 
 /**
@@ -694,11 +798,6 @@ struct rchar_link *rchar_link_find(struct net *net, u64 id)
 	return found;
 }
 
-static void fail_admin(struct rchar_link *link, struct rchar_lane *lane)
-{
-	rchar_lane_fail(lane, RCHAR_REASON_ADMIN);
-}
-
 /**
  * rchar_link_reset() - break the connections; sessions go on after the reconnect
  * @link: the link
@@ -706,14 +805,9 @@ static void fail_admin(struct rchar_link *link, struct rchar_lane *lane)
 void rchar_link_reset(struct rchar_link *link)
 {
 	link->failures = 0;
-	for_each_lane(link, fail_admin);
+	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_ADMIN);
 	if (link->initiator)
 		schedule_connect(link, 0);
-}
-
-static void fail_unload(struct rchar_link *link, struct rchar_lane *lane)
-{
-	rchar_lane_fail(lane, RCHAR_REASON_UNLOAD);
 }
 
 /**
@@ -736,7 +830,7 @@ void rchar_link_shutdown(void)
 	while ((link = rchar_link_next(serial))) {
 		serial = link->serial;
 		link->ops->lost(link, RCHAR_REASON_UNLOAD);
-		for_each_lane(link, fail_unload);
+		for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
 		rchar_link_put(link);
 	}
 	rchar_ledger_wait(RCHAR_OBJ_LINK);

@@ -23,13 +23,10 @@ struct rchar_lane;
 struct rchar_rxbuf;
 struct rchar_txbuf;
 
-/* Lanes of a link. One for now; nothing but this line says so. */
-#define RCHAR_LINK_LANES		1
-
 /* A silent peer is asked after this, and given up after three times as long. */
 #define RCHAR_LINK_KEEPALIVE_MS		5000
-/* Links that peers may have made: from one address, and in all. Each costs a queue pair
- * and its receive buffers.
+/* Lanes of links that peers may have made: from one address, and in all. Each costs a
+ * queue pair and its receive buffers.
  */
 #define RCHAR_LINK_PER_PEER_MAX		64
 #define RCHAR_LINK_ACCEPTED_MAX		4096
@@ -75,7 +72,7 @@ struct rchar_link_ops {
  * @peer: the peer's address; of an initiator with the port to call
  * @id: chosen by the initiator; both sides know the link by it
  * @epoch: chosen by the acceptor; marks one unbroken sequence of frames
- * @attempt: connection attempts made; of an acceptor the last one seen
+ * @attempt: attempts to connect, all lanes in one; of an acceptor the last one seen
  * @tx_max: payload bytes of the frames queued so far at most
  * @lock: protects @state, @reason, @lanes and the times
  * @state: see rchar_link_move_legal()
@@ -87,17 +84,19 @@ struct rchar_link_ops {
  *		 @lock, READ_ONCE and WRITE_ONCE
  * @failures: in a row
  * @next_at: jiffies of the next attempt
+ * @nr_lanes: how many it has, all or none; the initiator chose when it made the link
  * @lanes: the connections, NULL where there is none
- * @flows: what of the lanes outlives them
  * @sessions: by session id; its own lock. Holds a reference to each.
  * @next_session: where to look for the next free id
  * @ops: the sessions
- * @connect_work: makes an attempt; initiator only
+ * @connect_work: makes an attempt, with the first lane; initiator only
+ * @lanes_work: connects the others when that one is up; initiator only
  * @tick_work: keepalive while up, expiry of sessions while down
  * @ack_work: sends acks that found no frame to ride on
  * @destroy_work: the end
  * @wait: woken when a lane is gone
  * @stats: counters
+ * @flows: what of the lanes outlives them
  */
 struct rchar_link {
 	struct kref ref;
@@ -121,17 +120,19 @@ struct rchar_link {
 	unsigned long progress_at;
 	u32 failures;
 	unsigned long next_at;
-	struct rchar_lane *lanes[RCHAR_LINK_LANES];
-	struct rchar_flow flows[RCHAR_LINK_LANES];
+	u8 nr_lanes;
+	struct rchar_lane *lanes[RCHAR_WIRE_LANES_MAX];
 	struct xarray sessions;
 	u32 next_session;
 	const struct rchar_link_ops *ops;
 	struct delayed_work connect_work;
+	struct work_struct lanes_work;
 	struct delayed_work tick_work;
 	struct delayed_work ack_work;
 	struct work_struct destroy_work;
 	wait_queue_head_t wait;
 	struct rchar_stats stats;
+	struct rchar_flow flows[];
 };
 
 /* ---- for channels and sessions ---- */

@@ -237,7 +237,7 @@ int rchar_nlfill_link(struct sk_buff *skb, struct rchar_link *link)
 		return -EMSGSIZE;
 	spin_lock_bh(&link->lock);
 	ret = put_link_state(skb, link);
-	for (i = 0; !ret && i < RCHAR_LINK_LANES; i++)
+	for (i = 0; !ret && i < link->nr_lanes; i++)
 		if (link->lanes[i])
 			ret = put_lane(skb, link->lanes[i]);
 	spin_unlock_bh(&link->lock);

@@ -45,6 +45,9 @@ ret=$?
 badkeys 10.0.0.1 rw ro | tee /tmp/badkeys
 ret=$((ret + PIPESTATUS[0]))
 nkeys=$(grep -c '^\(not \)\?ok' /tmp/badkeys)
+badlanes 10.0.0.1 | tee /tmp/badlanes
+ret=$((ret + PIPESTATUS[0]))
+nlanes=$(grep -c '^\(not \)\?ok' /tmp/badlanes)
 touch /tmp/stop
 wait $reader $importer
 kill $traffic 2>/dev/null
@@ -72,7 +75,7 @@ everything_was_counted() {
 	[ "$(counter a 'rchar -j version' bad_frames)" = 47 ]
 }
 
-ksft_n=$((63 + nkeys))
+ksft_n=$((63 + nkeys + nlanes))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run memory_was_not_touched

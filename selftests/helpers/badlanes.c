@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * badlanes ADDR - a peer whose links have several lanes, and who does not keep to what
+ * Documentation/protocol.rst says of them.
+ */
+#include <stdio.h>
+#include <string.h>
+#include "peer.h"
+
+/* A request for a lane of a link of @lanes; a link of its own each time. */
+static void lane_request(struct rchar_wire_conn *r, int lanes)
+{
+	good_request(r);
+	r->lanes = lanes;
+}
+
+static bool connects(struct conn *c, const struct rchar_wire_conn *r)
+{
+	return dial(c, r, sizeof(*r)) == RDMA_CM_EVENT_ESTABLISHED && hello(c, 0);
+}
+
+static void refused(const char *name, const struct rchar_wire_conn *r, int reason)
+{
+	struct conn c;
+
+	dial(&c, r, sizeof(*r));
+	result(name, c.reject_reason == reason);
+	hang_up(&c);
+}
+
+/* The first lane of two. */
+static void first_of_two(struct conn *c, struct rchar_wire_conn *r)
+{
+	lane_request(r, 2);
+	if (!connects(c, r))
+		bail("the first lane of two");
+	/* What the next lane has to say. */
+	r->lane = 1;
+	r->epoch = c->reply.epoch;
+}
+
+/* Within 15 s; disconnected() waits for 3. */
+static bool given_up(struct conn *c)
+{
+	int i;
+
+	for (i = 0; i < 5; i++)
+		if (disconnected(c))
+			return true;
+	return false;
+}
+
+static void both_come_and_go(void)
+{
+	struct rchar_wire_conn r;
+	struct conn one, two;
+	bool ok;
+
+	first_of_two(&one, &r);
+	ok = connects(&two, &r) && two.reply.epoch == one.reply.epoch &&
+	     two.reply.lane == 1 && two.reply.lanes == 2 && alive(&one) && alive(&two);
+	result("two_lanes_are_taken", ok);
+	rdma_disconnect(two.id);
+	result("the_first_goes_with_the_second", disconnected(&one));
+	hang_up(&two);
+	hang_up(&one);
+}
+
+static void wrong(const char *name, void (*spoil)(struct rchar_wire_conn *r), int reason)
+{
+	struct rchar_wire_conn r;
+	struct conn one;
+
+	first_of_two(&one, &r);
+	spoil(&r);
+	refused(name, &r, reason);
+	hang_up(&one);
+}
+
+static void another_attempt(struct rchar_wire_conn *r) { r->attempt = htole32(2); }
+static void more_lanes(struct rchar_wire_conn *r) { r->lanes = 3; }
+
+static void wrong_epoch(void)
+{
+	struct rchar_wire_conn r;
+	struct conn one, two;
+
+	first_of_two(&one, &r);
+	r.epoch = ~r.epoch;
+	dial(&two, &r, sizeof(r));
+	result("a_lane_with_another_epoch_ends_both", disconnected(&one));
+	hang_up(&two);
+	hang_up(&one);
+}
+
+static void alone(void)
+{
+	struct rchar_wire_conn r;
+	struct conn one;
+
+	first_of_two(&one, &r);
+	result("a_first_lane_that_stays_alone_is_given_up", alive(&one) && given_up(&one));
+	hang_up(&one);
+}
+
+/* 64 lanes are what one address may have; others of this host have some. */
+static void too_many(void)
+{
+	struct conn c[4];
+	struct rchar_wire_conn r;
+	int n = 0, i;
+
+	do {
+		lane_request(&r, RCHAR_WIRE_LANES_MAX);
+	} while (dial(&c[n], &r, sizeof(r)) == RDMA_CM_EVENT_ESTABLISHED && ++n < 4);
+	result("lanes_count_against_the_limit_of_links",
+	       n < 4 && c[n].reject_reason == RCHAR_REASON_BUSY);
+	for (i = 0; i <= n && i < 4; i++)
+		hang_up(&c[i]);
+}
+
+int main(int argc, char **argv)
+{
+	struct rchar_wire_conn r;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: badlanes ADDR\n");
+		return 2;
+	}
+	peer_addr = argv[1];
+	printf("TAP version 13\n");
+	both_come_and_go();
+	lane_request(&r, 2);
+	r.lane = 1;
+	refused("a_second_lane_without_a_first", &r, RCHAR_REASON_BUSY);
+	wrong("a_second_lane_of_another_attempt", another_attempt, RCHAR_REASON_BUSY);
+	wrong("a_second_lane_of_a_link_of_three", more_lanes, RCHAR_REASON_PROTOCOL);
+	wrong_epoch();
+	alone();
+	too_many();
+	return failed != 0;
+}
