@@ -32,6 +32,8 @@ for name in stream message many; do
 done
 rchar-perf serve tcp:10.0.0.1:7000 &
 rchar-perf serve tcp:10.0.0.1:7001 &
+# shellcheck disable=SC2154 # lib.sh
+"${rsockets[@]}" rchar-perf serve tcp:10.0.0.1:7003 &
 sleep 0.5
 [[ " $* " != *" memory "* ]] || prepare_memory
 if [[ " $* " = *" latency "* ]] && [ "$hosts" = 2 ]; then

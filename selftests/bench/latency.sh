@@ -63,10 +63,10 @@ measure_latency() {
 	wait $qperf 2>/dev/null
 }
 
-rchar_open() { # WHO ENDPOINT
+rchar_open() { # WHO ENDPOINT [PREFIX]...
 	local out
 
-	out=$(on "$client" "rchar-perf open $2 -n 100 -j")
+	out=$(on "$client" "${*:3} rchar-perf open $2 -n 100 -j")
 	result open 'open() or connect' "$1" us "$(grep -o '"open_us":{[^}]*}' <<<"$out" | field p50)"
 	result open 'and the first byte of an answer' "$1" us "$(grep -o '"first_byte_us":{[^}]*}' <<<"$out" | field p50)"
 }
@@ -83,5 +83,6 @@ cmtime_open() {
 measure_open() {
 	rchar_open 'rchar stream' /dev/rchar/stream-cli
 	rchar_open 'TCP' tcp:10.0.0.1:7000
+	rchar_open 'rsockets' tcp:10.0.0.1:7003 "${rsockets[@]}"
 	cmtime_open
 }

@@ -45,6 +45,9 @@ end_server() {
 	wait "$server" 2>/dev/null
 }
 
+# Before a program that uses sockets: over RDMA, rsocket(7).
+rsockets=(env LD_PRELOAD=/usr/lib/librspreload.so)
+
 # How often an operation of so many bytes fits into the time of one measurement, about.
 # The fixed part is what an emulated machine needs for a packet.
 times_of() { # BYTES
