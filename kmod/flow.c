@@ -365,6 +365,9 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
 
 	if (READ_ONCE(lane->state) < RCHAR_LANE_UP)
 		return RCHAR_FRAME_BAD_STATE;
+	/* One context at a time for each session, too. */
+	if (rchar_link_flow(flow->link, hdr->session) != flow)
+		return RCHAR_FRAME_BAD_SESSION;
 	/* Only this context moves rx_next, one lane at a time. */
 	if (hdr->seq != flow->rx_next) {
 		if (!rchar_seq_before(hdr->seq, flow->rx_next))

@@ -182,6 +182,11 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 		return;
 	}
+	/* A WRITE with immediate data into a region of ours: nothing is in the buffer. */
+	if (wc->opcode != IB_WC_RECV) {
+		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
+		return;
+	}
 	lane->last_rx = jiffies;
 	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
 	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr),

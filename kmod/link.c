@@ -98,10 +98,14 @@ static bool move(struct rchar_link *link, enum rchar_link_state to,
 	if (ok) {
 		WRITE_ONCE(link->state, to);
 		if (to == RCHAR_LINK_UP)
-			link->up_at = jiffies;
-		if (from == RCHAR_LINK_UP && was_of_use(link, link->up_at))
+			/* What is replayed is progress, and does not wait for the rest. */
+			link->up_at = link->lanes[0]->up_at;
+		if (from == RCHAR_LINK_UP && was_of_use(link, link->up_at)) {
 			link->down_at = jiffies;
+			link->failures = 0;
+		}
 		if (to == RCHAR_LINK_DOWN) {
+			link->was_up = from == RCHAR_LINK_UP;
 			link->reason = reason;
 			link->reason_at = jiffies;
 		}
@@ -240,16 +244,18 @@ static void lanes_work(struct work_struct *work)
  * @link: the link
  * @lane: the lane; the slot takes a reference
  *
- * Return: false when the slot is taken, or the link is dying or has lost the first lane,
- * which the others go with.
+ * Return: false when the slot is taken, or the link is not connecting, or for others than
+ * the first when that is not up: they go with it.
  */
 bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 {
 	bool ok;
 
 	spin_lock_bh(&link->lock);
-	ok = link->state == RCHAR_LINK_CONNECTING && !link->lanes[lane->index] &&
-	     (!lane->index || link->lanes[0]);
+	ok = link->state == RCHAR_LINK_CONNECTING && !link->lanes[lane->index];
+	if (lane->index)
+		ok = ok && link->lanes[0] &&
+		     READ_ONCE(link->lanes[0]->state) == RCHAR_LANE_UP;
 	if (ok) {
 		kref_get(&lane->ref);
 		link->lanes[lane->index] = lane;
@@ -356,24 +362,21 @@ void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
  */
 void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 {
-	bool was_up = lane->up_at, down, last;
+	bool down = move(link, RCHAR_LINK_DOWN, lane->reason), last;
 	enum rchar_reason reason;
 
-	/* Any other counts as a failed attempt. */
-	if (was_up && was_of_use(link, lane->up_at))
-		link->failures = 0;
-	down = move(link, RCHAR_LINK_DOWN, lane->reason);
+	/* While the slot is taken: destroy_work() waits for that before it cancels. */
+	for_each_lane(link, rchar_lane_fail, lane->reason);
+	/* Failed attempts must not put it off. */
+	if (down && link->was_up)
+		mod_delayed_work(link_wq, &link->tick_work, HZ);
+	else if (down)
+		queue_delayed_work(link_wq, &link->tick_work, HZ);
 	spin_lock_bh(&link->lock);
 	link->lanes[lane->index] = NULL;
 	last = no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
 	reason = link->reason;
 	spin_unlock_bh(&link->lock);
-	for_each_lane(link, rchar_lane_fail, lane->reason);
-	/* Failed attempts must not put it off. */
-	if (down && was_up)
-		mod_delayed_work(link_wq, &link->tick_work, HZ);
-	else if (down)
-		queue_delayed_work(link_wq, &link->tick_work, HZ);
 	if (last)
 		connect_failed(link, reason);
 	wake_up_all(&link->wait);
@@ -462,12 +465,13 @@ void rchar_link_ack_later(struct rchar_link *link)
 /* The peer waits for our last ack: let the device send it before the cut. */
 static void flush_acks(struct rchar_link *link)
 {
+	unsigned long until = jiffies + msecs_to_jiffies(200);
 	int i;
 
 	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_ack_pending(&link->flows[i]);
-	for (i = 0; i < link->nr_lanes; i++)
-		rchar_flow_wait_sent(&link->flows[i], msecs_to_jiffies(200));
+	for (i = 0; i < link->nr_lanes && time_before(jiffies, until); i++)
+		rchar_flow_wait_sent(&link->flows[i], until - jiffies);
 }
 
 static void destroy_work(struct work_struct *work)

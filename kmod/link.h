@@ -82,6 +82,7 @@ struct rchar_link_ops {
  * @down_at: jiffies when it last went down after it had been of use
  * @progress_at: jiffies when a sequenced frame was last taken or acknowledged; not under
  *		 @lock, READ_ONCE and WRITE_ONCE
+ * @was_up: it was, before it last went down
  * @failures: in a row
  * @next_at: jiffies of the next attempt
  * @nr_lanes: how many it has, all or none; the initiator chose when it made the link
@@ -118,6 +119,7 @@ struct rchar_link {
 	unsigned long up_at;
 	unsigned long down_at;
 	unsigned long progress_at;
+	bool was_up;
 	u32 failures;
 	unsigned long next_at;
 	u8 nr_lanes;

@@ -72,7 +72,7 @@ memory_was_not_touched() {
 everything_was_counted() {
 	[ "$(counter a 'rchar -j version' requests_bad)" = 12 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 47 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 48 ]
 }
 
 ksft_n=$((63 + nkeys + nlanes))

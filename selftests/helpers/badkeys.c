@@ -111,6 +111,11 @@ static void keys(void)
 	strcpy(bytes(&c), "by peer");
 	result("the_right_key_writes", rdma(&c, IBV_WR_RDMA_WRITE, r.key, 8192, 7) &&
 	       rdma(&c, IBV_WR_RDMA_READ, r.key, 8192, 7) && !memcmp(bytes(&c), "by peer", 7));
+	rdma(&c, IBV_WR_RDMA_WRITE_WITH_IMM, r.key, 8192, 7);
+	result("a_write_with_immediate_data_breaks_the_connection", disconnected(&c));
+	hang_up(&c);
+
+	r = import(&c, rw);
 	refused("behind_the_end", &c, IBV_WR_RDMA_READ, r.key, r.size + 4096, 16);
 
 	r = import(&c, rw);

@@ -66,6 +66,27 @@ static void both_come_and_go(void)
 	hang_up(&one);
 }
 
+static void another_lane(void)
+{
+	struct rchar_wire_open *o;
+	struct rchar_wire_conn r;
+	struct conn one, two;
+	struct frame f;
+
+	first_of_two(&one, &r);
+	if (!connects(&two, &r))
+		bail("the second lane of two");
+	fill(&one, &f, RCHAR_OP_OPEN, 1, sizeof(*o));
+	o = (void *)f.payload;
+	memset(o, 0, sizeof(*o));
+	o->type = RCHAR_TYPE_STREAM;
+	strcpy((char *)o->name, "nosuch");
+	send_frame(&one, &f);
+	result("a_session_of_another_lane", disconnected(&one) && disconnected(&two));
+	hang_up(&two);
+	hang_up(&one);
+}
+
 static void wrong(const char *name, void (*spoil)(struct rchar_wire_conn *r), int reason)
 {
 	struct rchar_wire_conn r;
@@ -130,6 +151,7 @@ int main(int argc, char **argv)
 	peer_addr = argv[1];
 	printf("TAP version 13\n");
 	both_come_and_go();
+	another_lane();
 	lane_request(&r, 2);
 	r.lane = 1;
 	refused("a_second_lane_without_a_first", &r, RCHAR_REASON_BUSY);
