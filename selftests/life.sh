@@ -119,7 +119,8 @@ link_reset_in_the_middle_loses_nothing() {
 
 close_survives_a_link_reset() {
 	rchar add pipe stream listen 10.0.0.1 window 4m
-	on b rchar -w 60 add pipe stream connect 10.0.0.1 window 4m
+	# The default linger may be over before a slow machine is connected again.
+	on b rchar -w 60 add pipe stream connect 10.0.0.1 window 4m linger 300s
 	# Written and closed while nothing gets through; then the connection breaks.
 	open_before_the_outage 'head -c 1000000 /bin/busybox >&3'
 	wait $!
