@@ -82,6 +82,31 @@ many_channels_share_one_link() {
 	clean
 }
 
+nr_lanes() { on "$1" rchar link | grep -c '^ *lane ' || true; }
+
+# Also after a reset, and a link that exists keeps its number. Each session stays on one.
+a_link_has_the_lanes_that_were_asked_for() {
+	local before lanes=/sys/module/rdma_char/parameters/lanes n
+
+	before=$(on b cat $lanes)
+	for n in 0 17 x; do
+		! on b "echo $n >$lanes" || return 1
+	done
+	on b "echo 4 >$lanes"
+	rchar add pipe stream listen 10.0.0.1
+	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b "echo $before >$lanes"
+	[ "$(nr_lanes b)" = 4 ] && [ "$(qps b)" = 4 ]
+	until_true 60 eval '[ "$(nr_lanes a)" = 4 ]'
+	rio serve /dev/rchar/pipe 8 500 >/tmp/served &
+	on b rio many /dev/rchar/pipe 8 500 100000
+	wait $!
+	on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+	until_true 60 eval '[ "$(counter b "rchar -j link" connects)" = 2 ]'
+	[ "$(nr_lanes b)" = 4 ]
+	clean
+}
+
 # Bytes that follow from a seed, which somebody then gets in the way of.
 start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here
 	rio read "/dev/rchar/$2" 5 >/tmp/got &
@@ -479,7 +504,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 29
+plan 30
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -490,6 +515,7 @@ run wrong_port_times_out_with_a_reason
 run unreachable_address_times_out_with_a_reason
 run listen_waits_for_its_address
 run many_channels_share_one_link
+run a_link_has_the_lanes_that_were_asked_for
 run link_reset_in_the_middle_loses_nothing
 run close_survives_a_link_reset
 run device_removed_and_back_loses_nothing
