@@ -25,7 +25,7 @@ many() { # WHO SESSIONS COMMAND...
 	[[ $who != rchar* ]] || owner='[rdma_char]'
 	rm -f /tmp/qps.stop
 	watch_qps "$owner" &
-	out=$(timeout 60 "$@")
+	out=$(timeout 90 "$@")
 	touch /tmp/qps.stop
 	wait $!
 	[ -n "$out" ] || { note "$who: no $n sessions"; return 1; }
