@@ -158,6 +158,19 @@ static bool reply_matches(const struct rchar_lane *lane)
 	       lane->peer.lanes == lane->self.lanes;
 }
 
+/*
+ * As many READs as the peer answers at once. Which of the two that is depends on the
+ * transport.
+ */
+static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param *param)
+{
+	lane->rdma.reads_max = clamp_t(unsigned int,
+				       min(param->responder_resources,
+					   param->initiator_depth), 1,
+				       min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom,
+					     RCHAR_LANE_RD_ATOMIC));
+}
+
 static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -173,14 +186,7 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 				RCHAR_REASON_VERSION : RCHAR_REASON_PROTOCOL);
 		return;
 	}
-	/* As many READs as the peer answers at once. Which of the two that is depends on
-	 * the transport.
-	 */
-	lane->rdma.reads_max = clamp_t(unsigned int,
-				       min(param->responder_resources,
-					   param->initiator_depth), 1,
-				       min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom,
-					     RCHAR_LANE_RD_ATOMIC));
+	set_reads_max(lane, param);
 	if (!rchar_lane_move(lane, RCHAR_LANE_GREETING))
 		return;
 	if (!rchar_link_adopt(lane->link, lane)) {
@@ -385,6 +391,7 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 	lane->cm_id = id;
 	id->context = lane;
 	id->event_handler = lane_handler;
+	set_reads_max(lane, &event->param.conn);
 	rchar_lane_start(lane);
 	accept_lane(lane);
 	complete(&lane->started);

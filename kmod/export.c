@@ -154,7 +154,7 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 				.access = access,
 			};
 		}
-		ret = rchar_lane_register(lane, wrs, n);
+		ret = rchar_lane_register(lane, &lane->exports_reg, wrs, n);
 		if (ret)
 			return ret;
 	}

@@ -325,7 +325,8 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 
 static bool tx_busy(const struct rchar_lane *lane)
 {
-	return !list_empty(&lane->tx.posted) || lane->rdma.used || lane->registering;
+	return !list_empty(&lane->tx.posted) || lane->rdma.used ||
+	       lane->exports_reg.busy;
 }
 
 /**
@@ -514,7 +515,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_LIST_HEAD(&lane->tx.posted);
 	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
-	init_completion(&lane->reg_done);
+	init_completion(&lane->exports_reg.done);
 	mutex_init(&lane->exports_lock);
 	INIT_LIST_HEAD(&lane->exports);
 	INIT_WORK(&lane->teardown, teardown_work);
@@ -523,8 +524,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_WORK(&lane->break_work, break_work);
 	INIT_WORK(&lane->notify_work, notify_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
-	if (alloc_controls(lane) || alloc_rxbufs(lane) ||
-	    (initiator && rchar_lane_rdma_alloc(lane))) {
+	if (alloc_controls(lane) || alloc_rxbufs(lane) || rchar_lane_rdma_alloc(lane)) {
 		rchar_lane_put(lane);
 		return NULL;
 	}
@@ -672,44 +672,32 @@ void rchar_lane_up(struct rchar_lane *lane)
 
 static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
 {
+	struct rchar_lane_reg *reg = container_of(wc->wr_cqe, struct rchar_lane_reg, cqe);
 	struct rchar_lane *lane = cq->cq_context;
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rchar_wc_error(lane, "reg", wc->status);
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	}
-	lane->reg_status = wc->status;
-	complete(&lane->reg_done);
+	reg->status = wc->status;
+	complete(&reg->done);
 }
 
-/**
- * rchar_lane_register() - register memory, and wait until it is
- * @lane: the lane; the caller holds its exports_lock
- * @wrs: the registrations, filled in but for what chains them
- * @n: how many, at most RCHAR_LANE_REG
- *
- * Context: process.
- * Return: 0; -ENOTCONN when the lane is going; -EIO.
- */
-int rchar_lane_register(struct rchar_lane *lane, struct ib_reg_wr *wrs, int n)
+/* Post, and wait until the last one has completed; that one is signaled. */
+static int post_and_wait(struct rchar_lane *lane, struct rchar_lane_reg *reg,
+			 struct ib_send_wr *first)
 {
 	struct rchar_flow *flow = lane->flow;
 	const struct ib_send_wr *bad;
-	int i, ret = -ENOTCONN;
+	int ret = -ENOTCONN;
 
-	lockdep_assert_held(&lane->exports_lock);
-	lane->reg_cqe.done = reg_done;
-	reinit_completion(&lane->reg_done);
-	for (i = 0; i < n; i++) {
-		wrs[i].wr.wr_cqe = &lane->reg_cqe;
-		wrs[i].wr.next = i + 1 < n ? &wrs[i + 1].wr : NULL;
-		wrs[i].wr.send_flags = i + 1 < n ? 0 : IB_SEND_SIGNALED;
-	}
+	reg->cqe.done = reg_done;
+	reinit_completion(&reg->done);
 	spin_lock_bh(&flow->lock);
 	if (flow->lane == lane && lane->tx.open) {
 		rchar_lane_tx_begin(lane);
-		lane->registering = true;
-		ret = ib_post_send(lane->cm_id->qp, &wrs[0].wr, &bad);
+		reg->busy = true;
+		ret = ib_post_send(lane->cm_id->qp, first, &bad);
 	}
 	spin_unlock_bh(&flow->lock);
 	if (ret) {
@@ -719,12 +707,56 @@ int rchar_lane_register(struct rchar_lane *lane, struct ib_reg_wr *wrs, int n)
 	/* The drain of a lane that goes brings it back, too; and a lane whose send queue
 	 * stands still goes.
 	 */
-	wait_for_completion(&lane->reg_done);
+	wait_for_completion(&reg->done);
 	spin_lock_bh(&flow->lock);
-	lane->registering = false;
+	reg->busy = false;
 	lane->tx.moved_at = jiffies;
 	spin_unlock_bh(&flow->lock);
-	return lane->reg_status == IB_WC_SUCCESS ? 0 : -EIO;
+	return reg->status == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/**
+ * rchar_lane_register() - register memory, and wait until it is
+ * @lane: the lane
+ * @reg: of the lane; the caller holds the mutex that protects it
+ * @wrs: the registrations, filled in but for what chains them
+ * @n: how many, at most RCHAR_LANE_REG
+ *
+ * Context: process.
+ * Return: 0; -ENOTCONN when the lane is going; -EIO. The lane fails unless it is 0.
+ */
+int rchar_lane_register(struct rchar_lane *lane, struct rchar_lane_reg *reg,
+			struct ib_reg_wr *wrs, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		wrs[i].wr.wr_cqe = &reg->cqe;
+		wrs[i].wr.next = i + 1 < n ? &wrs[i + 1].wr : NULL;
+		wrs[i].wr.send_flags = i + 1 < n ? 0 : IB_SEND_SIGNALED;
+	}
+	return post_and_wait(lane, reg, &wrs[0].wr);
+}
+
+/**
+ * rchar_lane_invalidate() - take a registration back, and wait until it is
+ * @lane: the lane
+ * @reg: as rchar_lane_register()
+ * @key: of the memory region
+ *
+ * Context: process.
+ * Return: as rchar_lane_register().
+ */
+int rchar_lane_invalidate(struct rchar_lane *lane, struct rchar_lane_reg *reg, u32 key)
+{
+	struct ib_send_wr wr = {
+		.wr_cqe = &reg->cqe,
+		.opcode = IB_WR_LOCAL_INV,
+		.send_flags = IB_SEND_SIGNALED,
+		.ex.invalidate_rkey = key,
+	};
+
+	return post_and_wait(lane, reg, &wr);
 }
 
 /* ---- teardown ---- */

@@ -25,7 +25,7 @@ struct rchar_link;
 #define RCHAR_LANE_DEPTH	32
 /* Work requests in the send queue, the drain's own not counted. */
 #define RCHAR_LANE_SQ		128
-/* Memory registrations that may be in the send queue at once. */
+/* Memory registrations that may be in the send queue at once, of exports. */
 #define RCHAR_LANE_REG		8
 /* RDMA READs in flight each way that we ask for. */
 #define RCHAR_LANE_RD_ATOMIC	16
@@ -33,6 +33,20 @@ struct rchar_link;
 #define RCHAR_LANE_CONTROLS	8
 /* From the first resolve, or the accept, to UP. */
 #define RCHAR_LANE_TIMEOUT_MS	5000
+
+/**
+ * struct rchar_lane_reg - work requests about memory regions; one chain at a time
+ * @cqe: completion of the last of a chain
+ * @done: it came
+ * @status: what it said
+ * @busy: there may be some in the send queue; the flow's lock
+ */
+struct rchar_lane_reg {
+	struct ib_cqe cqe;
+	struct completion done;
+	enum ib_wc_status status;
+	bool busy;
+};
 
 /**
  * struct rchar_lane_tx - the sending side; rchar_flow.lock of @rchar_lane.flow
@@ -81,16 +95,13 @@ struct rchar_lane_tx {
  * @self: what we told the peer
  * @peer: what the peer told us
  * @tx: the sending side
- * @rdma: one-sided work requests; initiator only
+ * @rdma: one-sided work requests
  * @atomics: the device executes atomic operations
  * @rdma_sge: pieces of local memory in a WRITE
  * @rdma_sge_rd: in a READ
- * @exports_lock: protects @exports; one registers at a time
+ * @exports_lock: protects @exports and @exports_reg; one registers at a time
  * @exports: regions registered here
- * @registering: work requests for that may be in the send queue; the flow's lock
- * @reg_cqe: completion of the last registration of a chain
- * @reg_done: it came
- * @reg_status: what it said
+ * @exports_reg: registering them
  * @rx_lock: protects @rx_open, @refill and posting of receives
  * @rx_open: receives may be posted
  * @refill: buffers that wait for memory
@@ -135,10 +146,7 @@ struct rchar_lane {
 	int rdma_sge_rd;
 	struct mutex exports_lock;
 	struct list_head exports;
-	bool registering;
-	struct ib_cqe reg_cqe;
-	struct completion reg_done;
-	enum ib_wc_status reg_status;
+	struct rchar_lane_reg exports_reg;
 	spinlock_t rx_lock;
 	bool rx_open;
 	struct list_head refill;
@@ -179,7 +187,9 @@ void rchar_lane_tx_put(struct list_head *reaped);
 
 void rchar_lane_tx_begin(struct rchar_lane *lane);
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane);
-int rchar_lane_register(struct rchar_lane *lane, struct ib_reg_wr *wrs, int n);
+int rchar_lane_register(struct rchar_lane *lane, struct rchar_lane_reg *reg,
+			struct ib_reg_wr *wrs, int n);
+int rchar_lane_invalidate(struct rchar_lane *lane, struct rchar_lane_reg *reg, u32 key);
 
 int rchar_lane_init(void);
 void rchar_lane_exit(void);

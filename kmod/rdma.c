@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rdma.h"
+#include <linux/log2.h>
 #include <linux/slab.h>
 #include "flow.h"
 #include "inject.h"
@@ -104,6 +105,34 @@ int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 	if (!ret)
 		rchar_rdma_pump(flow);
 	return ret;
+}
+
+/**
+ * rchar_keys_one() - one key for all, known from the beginning
+ * @keys: the keys, as rchar_keys_init() leaves them
+ * @size: up to where offsets go
+ * @attempt: of the connection on which it is valid
+ * @key: the key
+ *
+ * Context: any but hard interrupt.
+ * Return: 0 or -ENOMEM.
+ */
+int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
+{
+	u32 *block = kmalloc(sizeof(*block), GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!block)
+		return -ENOMEM;
+	if (xa_err(xa_store(&keys->blocks, 0, block, GFP_ATOMIC | __GFP_NOWARN))) {
+		kfree(block);
+		return -ENOMEM;
+	}
+	*block = key;
+	keys->size = size;
+	keys->attempt = attempt;
+	keys->shift = order_base_2(size) ?: 1;	/* 0: there are none */
+	keys->have = 1;
+	return 0;
 }
 
 /* So often an operation may be refused before it fails. */

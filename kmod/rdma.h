@@ -107,7 +107,7 @@ struct rchar_rdma {
 
 /**
  * struct rchar_lane_rdma - what a lane has for them; flow->lock
- * @slots: RCHAR_LANE_RDMA of them; made when first used
+ * @slots: RCHAR_LANE_RDMA of them
  * @idle: those not in the send queue
  * @used: those in the send queue
  * @reads: of these, READs
@@ -125,6 +125,7 @@ void rchar_keys_init(struct rchar_keys *keys, u64 size);
 void rchar_keys_destroy(struct rchar_keys *keys);
 int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 		   const struct rchar_wire_map *map, const __le32 *values);
+int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key);
 void rchar_rdma_submit(struct rchar_flow *flow, struct rchar_io *io);
 void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error);
 u32 rchar_rdma_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys);
