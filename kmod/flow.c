@@ -190,7 +190,8 @@ bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
 	if (!list_empty(&flow->queue) && (flow->next || !flow->lane)) {
 		txb = list_last_entry(&flow->queue, struct rchar_txbuf, queue);
 		ok = txb->session == session && txb->hdr.op == RCHAR_OP_DATA &&
-		     !txb->sent && rchar_txbuf_room(txb) >= len &&
+		     !(txb->hdr.flags & RCHAR_FRAME_INSTEAD) && !txb->sent &&
+		     rchar_txbuf_room(txb) >= len &&
 		     txb->hdr.len + len <= flow->link->tx_max;
 		if (ok) {
 			rchar_txbuf_append(txb, data, len);

@@ -34,7 +34,7 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 	[RCHAR_OP_REFUSED] = { "REFUSED", sizeof(struct rchar_wire_status),
 			       sizeof(struct rchar_wire_status),
 			       RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_DATA] = { "DATA", 1, ANY, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_DATA] = { "DATA", 1, ANY, RCHAR_FRAME_ACK | RCHAR_FRAME_INSTEAD, true },
 	[RCHAR_OP_MSG] = { "MSG", 1, ANY, RCHAR_FRAME_FLAGS, true },
 	[RCHAR_OP_FIN] = { "FIN", 0, 0, RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_STOP] = { "STOP", 0, 0, RCHAR_FRAME_ACK, true },
@@ -47,6 +47,10 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 			    sizeof(struct rchar_wire_call), RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_RESULT] = { "RESULT", sizeof(struct rchar_wire_result),
 			      sizeof(struct rchar_wire_result), RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_BULK] = { "BULK", sizeof(struct rchar_wire_bulk),
+			    sizeof(struct rchar_wire_bulk), RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_TAKEN] = { "TAKEN", sizeof(struct rchar_wire_taken),
+			     sizeof(struct rchar_wire_taken), RCHAR_FRAME_ACK, true },
 };
 
 /**
@@ -264,6 +268,22 @@ enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region
 	if (!region->size || le64_to_cpu(region->size) > RCHAR_REGION_SIZE_MAX ||
 	    (region->access != RCHAR_ACCESS_RO && region->access != RCHAR_ACCESS_RW) ||
 	    (region->atomics != RCHAR_ATOMICS_SW && region->atomics != RCHAR_ATOMICS_HW))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_bulk_check() - is a BULK well formed?
+ * @bulk: the payload
+ *
+ * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
+ */
+enum rchar_frame_error rchar_bulk_check(const struct rchar_wire_bulk *bulk)
+{
+	u32 len = le32_to_cpu(bulk->len);
+
+	if (len < RCHAR_WIRE_BULK_MIN || len > RCHAR_WIRE_BULK_MAX || bulk->reserved ||
+	    le32_to_cpu(bulk->offset) >= RCHAR_WIRE_BULK_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	return RCHAR_FRAME_OK;
 }

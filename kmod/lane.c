@@ -7,6 +7,7 @@
  */
 #include "lane.h"
 #include <linux/slab.h>
+#include "bulk.h"
 #include "cm.h"
 #include "export.h"
 #include "flow.h"
@@ -326,7 +327,7 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 static bool tx_busy(const struct rchar_lane *lane)
 {
 	return !list_empty(&lane->tx.posted) || lane->rdma.used ||
-	       lane->exports_reg.busy;
+	       lane->exports_reg.busy || lane->bulks_reg.busy;
 }
 
 /**
@@ -517,7 +518,11 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	init_completion(&lane->started);
 	init_completion(&lane->exports_reg.done);
 	mutex_init(&lane->exports_lock);
+	init_completion(&lane->bulks_reg.done);
+	mutex_init(&lane->bulks_lock);
 	INIT_LIST_HEAD(&lane->exports);
+	INIT_LIST_HEAD(&lane->bulks);
+	INIT_LIST_HEAD(&lane->bulk_mrs);
 	INIT_WORK(&lane->teardown, teardown_work);
 	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
 	INIT_WORK(&lane->refill_work, refill_work);
@@ -554,7 +559,8 @@ void rchar_lane_connect(struct rchar_lane *lane)
 	queue_work(lane_wq, &lane->connect_work);
 }
 
-#define SQ_SIZE	(RCHAR_LANE_SQ + RCHAR_LANE_RDMA + RCHAR_LANE_REG)
+/* One more is for what a large write registers or takes back. */
+#define SQ_SIZE	(RCHAR_LANE_SQ + RCHAR_LANE_RDMA + RCHAR_LANE_REG + 1)
 
 static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 {
@@ -646,6 +652,7 @@ int rchar_lane_setup(struct rchar_lane *lane)
 	lane->atomics = dev->attrs.atomic_cap != IB_ATOMIC_NONE && !lane->signal_all;
 	lane->rdma_sge = min_t(int, dev->attrs.max_send_sge, RCHAR_RDMA_SGE);
 	lane->rdma_sge_rd = clamp_t(int, dev->attrs.max_sge_rd, 1, lane->rdma_sge);
+	rchar_bulk_lane_setup(lane);
 	lane->ibdev = rchar_ibdev_attach(dev, lane);
 	if (!lane->ibdev)
 		return -ENODEV;
@@ -813,6 +820,7 @@ static void teardown_work(struct work_struct *work)
 	if (lane->ibdev)
 		drain(lane);
 	rchar_export_lane_gone(lane);
+	rchar_bulk_lane_gone(lane);
 	if (id->qp)
 		rdma_destroy_qp(id);
 	if (lane->cq)

@@ -102,6 +102,12 @@ struct rchar_lane_tx {
  * @exports_lock: protects @exports and @exports_reg; one registers at a time
  * @exports: regions registered here
  * @exports_reg: registering them
+ * @bulks_lock: protects what follows; a large write need not wait for a whole region
+ * @bulks: what the peer may read of large writes here
+ * @bulks_reg: registering them, and taking them back
+ * @bulk_pages: pages that one of them may have; 0: this device or transport has none
+ * @bulk_mrs: memory regions for the next ones
+ * @nr_bulk_mrs: how many
  * @rx_lock: protects @rx_open, @refill and posting of receives
  * @rx_open: receives may be posted
  * @refill: buffers that wait for memory
@@ -147,6 +153,12 @@ struct rchar_lane {
 	struct mutex exports_lock;
 	struct list_head exports;
 	struct rchar_lane_reg exports_reg;
+	struct mutex bulks_lock;
+	struct list_head bulks;
+	struct rchar_lane_reg bulks_reg;
+	u32 bulk_pages;
+	struct list_head bulk_mrs;
+	int nr_bulk_mrs;
 	spinlock_t rx_lock;
 	bool rx_open;
 	struct list_head refill;

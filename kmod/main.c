@@ -2,6 +2,7 @@
 /* Load and unload. */
 #include <linux/module.h>
 #include <net/genetlink.h>
+#include "bulk.h"
 #include "channel.h"
 #include "chunk.h"
 #include "export.h"
@@ -30,6 +31,8 @@ static void check_wire(void)
 	BUILD_BUG_ON(sizeof(struct rchar_wire_map) != 16);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_call) != 32);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_result) != 16);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_bulk) != 24);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_taken) != 8);
 	BUILD_BUG_ON(RCHAR_OP_MAX > 32);	/* sets of ops are u32 */
 	BUILD_BUG_ON(RCHAR_NAME_MAX + 1 != RCHAR_WIRE_NAME_LEN);
 }
@@ -58,9 +61,12 @@ static int __init rchar_init(void)
 	ret = rchar_transfer_init();
 	if (ret)
 		goto err_export;
-	ret = rchar_link_init(&rchar_session_link_ops);
+	ret = rchar_bulk_init();
 	if (ret)
 		goto err_transfer;
+	ret = rchar_link_init(&rchar_session_link_ops);
+	if (ret)
+		goto err_bulk;
 	ret = rchar_lane_init();
 	if (ret)
 		goto err_link;
@@ -83,6 +89,8 @@ err_lane:
 	rchar_lane_exit();
 err_link:
 	rchar_link_exit();
+err_bulk:
+	rchar_bulk_exit();
 err_transfer:
 	rchar_transfer_exit();
 err_export:
@@ -110,6 +118,7 @@ static void __exit rchar_exit(void)
 	rchar_listener_exit();
 	rchar_lane_exit();
 	rchar_session_exit();
+	rchar_bulk_exit();
 	rchar_transfer_exit();
 	rchar_export_exit();
 	rchar_link_exit();

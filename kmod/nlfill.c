@@ -60,7 +60,8 @@ static int put_channel_stats(struct sk_buff *skb, const struct rchar_stats *s)
 	    put_counter(skb, RCHAR_A_STATS_RESETS, &s->resets) ||
 	    put_counter(skb, RCHAR_A_STATS_READS, &s->reads) ||
 	    put_counter(skb, RCHAR_A_STATS_WRITES, &s->writes) ||
-	    put_counter(skb, RCHAR_A_STATS_CALLS, &s->calls))
+	    put_counter(skb, RCHAR_A_STATS_CALLS, &s->calls) ||
+	    put_counter(skb, RCHAR_A_STATS_BULKS, &s->bulks))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -93,6 +94,8 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID,
 			   from_kgid_munged(&init_user_ns, c->gid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, c->window) ||
+	       (c->type == RCHAR_TYPE_STREAM &&
+		nla_put_u32(skb, RCHAR_A_CHANNEL_ZERO_COPY_MIN, c->zero_copy_min)) ||
 	       (c->max_message &&
 		nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, c->max_message)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_BACKLOG, c->backlog) ||

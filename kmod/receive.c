@@ -3,6 +3,7 @@
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
+#include "bulk.h"
 #include "channel.h"
 #include "export.h"
 #include "memory.h"
@@ -82,10 +83,10 @@ static bool data_expected(const struct rchar_session *s)
 	       !(s->shut & RCHAR_SESSION_FIN_RECEIVED);
 }
 
-/* Nobody will read it. */
-static bool data_unwanted(const struct rchar_session *s)
+/* Its bytes are not there yet: nothing else can come before them. */
+static bool bulk_open(const struct rchar_session *s)
 {
-	return s->state == RCHAR_SESSION_CLOSING || s->shut & RCHAR_SESSION_STOP_SENT;
+	return s->bulk_left && !s->bulk_got;
 }
 
 /* Count what arrives. False: more than the window, and the session is over. */
@@ -97,9 +98,22 @@ static bool take_window(struct rchar_session *s, u32 len, u32 cost)
 	}
 	s->rx_next += len + cost;
 	rchar_stats_add(&s->channel->stats.rx_bytes, len);
-	if (data_unwanted(s))
+	if (rchar_session_data_unwanted(s))
 		s->rx_read += len + cost;
 	return true;
+}
+
+/**
+ * rchar_session_take_window() - count bytes of a stream that arrive
+ * @s: the session; its lock is held
+ * @len: how many
+ *
+ * Return: false when the peer sent more than its window: the session is over.
+ */
+bool rchar_session_take_window(struct rchar_session *s, u32 len)
+{
+	lockdep_assert_held(&s->lock);
+	return take_window(s, len, 0);
 }
 
 static void tell_reader(struct rchar_session *s)
@@ -113,6 +127,25 @@ static void queue_seg(struct rchar_session *s, struct rchar_seg *seg)
 {
 	s->rx_memory += rchar_seg_memory(seg);
 	list_add_tail(&seg->entry, &s->rx_queue);
+}
+
+/**
+ * rchar_session_deliver() - bytes of a stream are there
+ * @s: the session; its lock is held
+ * @segs: the bytes; left to the caller when nobody wants them
+ */
+void rchar_session_deliver(struct rchar_session *s, struct list_head *segs)
+{
+	struct rchar_seg *seg, *tmp;
+
+	lockdep_assert_held(&s->lock);
+	if (rchar_session_data_unwanted(s))
+		return;
+	list_for_each_entry_safe(seg, tmp, segs, entry) {
+		list_del(&seg->entry);
+		queue_seg(s, seg);
+	}
+	tell_reader(s);
 }
 
 /* A small payload shares memory with those before it, or after it. */
@@ -138,16 +171,41 @@ static enum rchar_frame_error receive_data(struct rchar_session *s,
 					   const struct rchar_hdr *hdr,
 					   struct rchar_rxbuf *rxb)
 {
-	if (s->channel->config.type != RCHAR_TYPE_STREAM || !data_expected(s))
+	bool instead = hdr->flags & RCHAR_FRAME_INSTEAD;
+
+	if (s->channel->config.type != RCHAR_TYPE_STREAM || !data_expected(s) ||
+	    (instead ? hdr->len > s->bulk_left : bulk_open(s)))
 		return RCHAR_FRAME_BAD_STATE;
-	if (!take_window(s, hdr->len, 0) || data_unwanted(s))
-		return RCHAR_FRAME_OK;
+	if (instead) {
+		rchar_bulk_in_over(s);
+		s->bulk_left -= hdr->len;
+		if (s->bulk_got || rchar_session_data_unwanted(s))
+			return RCHAR_FRAME_OK;
+	} else {
+		s->bulk_left = 0;
+		if (!take_window(s, hdr->len, 0) || rchar_session_data_unwanted(s))
+			return RCHAR_FRAME_OK;
+	}
 	if (hdr->len <= RCHAR_COPY_BREAK)
 		queue_small(s, rxb, hdr->len);
 	else
 		queue_seg(s, rchar_rxbuf_take(rxb, hdr->len));
 	tell_reader(s);
 	return RCHAR_FRAME_OK;
+}
+
+static enum rchar_frame_error receive_bulk(struct rchar_session *s,
+					   struct rchar_rxbuf *rxb, int *ret)
+{
+	if (s->channel->config.type != RCHAR_TYPE_STREAM || !data_expected(s) ||
+	    bulk_open(s))
+		return RCHAR_FRAME_BAD_STATE;
+	/* Each is answered. */
+	if (READ_ONCE(s->flow->nr_control) > RCHAR_REPLIES_MAX) {
+		*ret = -ENOMEM;
+		return RCHAR_FRAME_OK;
+	}
+	return rchar_bulk_receive(s, rxb, ret);
 }
 
 /* A fragment. Readers see a message when its last one is there. */
@@ -173,7 +231,7 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 		return RCHAR_FRAME_OK;
 	len = s->rx_partial + hdr->len;
 	s->rx_partial = last ? 0 : len;
-	if (data_unwanted(s))
+	if (rchar_session_data_unwanted(s))
 		return RCHAR_FRAME_OK;
 	seg = hdr->len <= RCHAR_COPY_BREAK ?
 	      rchar_rxbuf_take_copy(rxb, hdr->len, hdr->len) :
@@ -193,7 +251,7 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 
 static enum rchar_frame_error receive_fin(struct rchar_session *s)
 {
-	if (s->rx_partial)
+	if (s->rx_partial || bulk_open(s))
 		return RCHAR_FRAME_BAD_STATE;
 	if (s->export) {
 		rchar_session_die(s, RCHAR_REASON_NONE, 0);
@@ -290,6 +348,10 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 		break;
 	case RCHAR_OP_RESULT:
 		return rchar_import_result(s, rxb);
+	case RCHAR_OP_BULK:
+		return receive_bulk(s, rxb, ret);
+	case RCHAR_OP_TAKEN:
+		return rchar_bulk_taken(s, rxb);
 	default:
 		return RCHAR_FRAME_BAD_OP;
 	}

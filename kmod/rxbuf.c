@@ -148,6 +148,34 @@ struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 ca
 }
 
 /**
+ * rchar_seg_alloc() - a segment for bytes that do not come in a receive buffer
+ * @len: how many, up to RCHAR_FRAME_SIZE
+ *
+ * Context: process.
+ * Return: the segment, with room for them and as if they were there; or NULL.
+ */
+struct rchar_seg *rchar_seg_alloc(u32 len)
+{
+	struct rchar_seg *seg = kzalloc(sizeof(*seg), GFP_KERNEL);
+
+	if (!seg)
+		return NULL;
+	rchar_ledger_add(RCHAR_OBJ_SEG);
+	while (seg->capacity < len) {
+		struct page *chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, GFP_KERNEL);
+
+		if (!chunk) {
+			rchar_seg_free(seg);
+			return NULL;
+		}
+		seg->chunks[seg->nr_chunks++] = chunk;
+		seg->capacity += RCHAR_CHUNK_SIZE;
+	}
+	seg->end = len;
+	return seg;
+}
+
+/**
  * rchar_seg_memory() - bytes of memory held
  * @seg: the segment
  */

@@ -72,6 +72,7 @@ void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len);
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len);
 struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity);
 
+struct rchar_seg *rchar_seg_alloc(u32 len);
 u32 rchar_seg_memory(const struct rchar_seg *seg);
 u32 rchar_seg_room(const struct rchar_seg *seg);
 void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 len);

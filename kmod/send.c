@@ -23,7 +23,8 @@ static void advertise_window(struct rchar_session *s)
  * @s: the session; its lock is held
  * @frames: the frames, linked by rchar_txbuf.queue; taken over
  *
- * Also counts what their payload takes of the window.
+ * Also counts what their payload takes of the window, but for bytes that a BULK has
+ * counted.
  */
 void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frames)
 {
@@ -32,7 +33,9 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 	lockdep_assert_held(&s->lock);
 	advertise_window(s);
 	list_for_each_entry(txb, frames, queue) {
-		if (rchar_op_carries_data(txb->hdr.op))
+		bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
+
+		if (rchar_op_carries_data(txb->hdr.op) && !instead)
 			s->tx_next += txb->hdr.len;
 		if (txb->hdr.flags & RCHAR_FRAME_LAST) {
 			s->tx_next += RCHAR_WIRE_MESSAGE_COST;
@@ -42,7 +45,9 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 		txb->session = s;
 		txb->hdr.session = s->id;
 		txb->hdr.window = s->rx_edge;
-		txb->end = s->tx_next;
+		/* Of an open BULK nothing is acknowledged with the frames behind it. */
+		if (!instead)
+			txb->end = s->tx_next - s->bulk_pending;
 		s->tx_frames++;
 	}
 	rchar_flow_queue(s->flow, frames);
@@ -97,9 +102,11 @@ void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason
  */
 void rchar_session_send_wanted(struct rchar_session *s)
 {
+	u32 wanted;
+
 	lockdep_assert_held(&s->lock);
-	while (s->wanted) {
-		u8 op = __ffs(s->wanted);
+	while ((wanted = rchar_session_wanted_now(s))) {
+		u8 op = __ffs(wanted);
 		struct rchar_txbuf *txb;
 		LIST_HEAD(frames);
 
@@ -243,6 +250,27 @@ void rchar_session_wake_writers(struct rchar_session *session)
 }
 
 /**
+ * rchar_session_send_locked() - rchar_session_send() for who holds the lock
+ * @session: the session
+ * @frames: the frames
+ */
+int rchar_session_send_locked(struct rchar_session *session, struct list_head *frames)
+{
+	int ret;
+
+	lockdep_assert_held(&session->lock);
+	ret = write_error(session);
+	/* Data must not overtake an OPENED that found no memory yet. */
+	if (!ret && session->wanted)
+		rchar_session_send_wanted(session);
+	if (!ret && session->wanted)
+		ret = -ENOMEM;
+	if (!ret)
+		rchar_session_queue_locked(session, frames);
+	return ret;
+}
+
+/**
  * rchar_session_send() - queue frames with data; nothing comes between them
  * @session: the session; the caller holds its write mutex
  * @frames: the frames, linked by rchar_txbuf.queue, within the room; taken over
@@ -254,14 +282,7 @@ int rchar_session_send(struct rchar_session *session, struct list_head *frames)
 	int ret;
 
 	spin_lock_bh(&session->lock);
-	ret = write_error(session);
-	/* Data must not overtake an OPENED that found no memory yet. */
-	if (!ret && session->wanted)
-		rchar_session_send_wanted(session);
-	if (!ret && session->wanted)
-		ret = -ENOMEM;
-	if (!ret)
-		rchar_session_queue_locked(session, frames);
+	ret = rchar_session_send_locked(session, frames);
 	spin_unlock_bh(&session->lock);
 	return ret;
 }

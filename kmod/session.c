@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include "bulk.h"
 #include "channel.h"
 #include "export.h"
 #include "ledger.h"
@@ -227,7 +228,7 @@ void rchar_session_rearm(struct rchar_session *s)
 		at = s->deadline;
 	if (s->state == RCHAR_SESSION_OPENING && s->retry_at)
 		at = earlier(at, s->retry_at);
-	if (s->wanted)
+	if (rchar_session_wanted_now(s))
 		at = earlier(at, jiffies + msecs_to_jiffies(NOMEM_RETRY_MS));
 	if (at != never)
 		arm(s, at);
@@ -259,6 +260,7 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 	s->error = error;
 	s->wanted = 0;
 	rchar_session_move(s, RCHAR_SESSION_DEAD);
+	rchar_bulk_in_over(s);
 	if (s->import)
 		rchar_import_dead(s);
 	if (s->export)
@@ -495,7 +497,9 @@ u32 rchar_session_next_message(const struct rchar_session *session)
 u32 rchar_session_rx_queued(const struct rchar_session *session)
 {
 	return session->rx_next - session->rx_read -
-	       session->rx_messages * RCHAR_WIRE_MESSAGE_COST;
+	       session->rx_messages * RCHAR_WIRE_MESSAGE_COST -
+	       (session->bulk_got || rchar_session_data_unwanted(session) ?
+		0 : session->bulk_left);
 }
 
 /**

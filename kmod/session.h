@@ -13,6 +13,8 @@
 #include "link.h"
 #include "state.h"
 
+struct rchar_bulk_in;
+struct rchar_bulk_out;
 struct rchar_channel;
 struct rchar_export;
 struct rchar_import;
@@ -27,8 +29,8 @@ struct rchar_txbuf;
 
 /**
  * struct rchar_session - one conversation
- * @ref: one each for the link's table, the file, the backlog, an armed @timer and every
- *	 frame
+ * @ref: one each for the link's table, the file, the backlog, an armed @timer, every
+ *	 frame, and what is read of a large write of the peer
  * @rcu: lookups by id run under RCU
  * @free_work: the end, in process context
  * @channel: holds a reference
@@ -78,6 +80,12 @@ struct rchar_txbuf;
  * @ack_wait: fsync
  * @timer: deadlines, and control frames that found no memory
  * @async: who wants SIGIO
+ * @bulk_out: what the peer may read at this moment, or NULL
+ * @bulk_id: of the last one
+ * @bulk_pending: bytes at the end of @tx_next that it stands for, not acknowledged yet
+ * @bulk_in: what is being read from the peer, or NULL
+ * @bulk_left: bytes of the peer's last BULK that frames may still bring
+ * @bulk_got: they are there, by READ: frames that bring them are dropped
  * @import: memory, opened here: what is known of the peer's region
  * @export: memory, opened by a peer: the keys it has
  */
@@ -129,6 +137,12 @@ struct rchar_session {
 	wait_queue_head_t ack_wait;
 	struct delayed_work timer;
 	struct fasync_struct *async;
+	struct rchar_bulk_out *bulk_out;
+	u32 bulk_id;
+	u32 bulk_pending;
+	struct rchar_bulk_in *bulk_in;
+	u32 bulk_left;
+	bool bulk_got;
 	struct rchar_import *import;
 	struct rchar_export *export;
 };

@@ -19,7 +19,22 @@ void rchar_session_wake(struct rchar_session *s);
 bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to);
 void rchar_session_rearm(struct rchar_session *s);
 void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason);
+/* Frames that bring the bytes of a BULK may have to come before FIN. */
+static inline u32 rchar_session_wanted_now(const struct rchar_session *s)
+{
+	return s->bulk_out ? s->wanted & ~BIT(RCHAR_OP_FIN) : s->wanted;
+}
+
+/* Nobody will read what arrives. */
+static inline bool rchar_session_data_unwanted(const struct rchar_session *s)
+{
+	return s->state == RCHAR_SESSION_CLOSING || s->shut & RCHAR_SESSION_STOP_SENT;
+}
+
 void rchar_session_send_wanted(struct rchar_session *s);
+int rchar_session_send_locked(struct rchar_session *s, struct list_head *frames);
+bool rchar_session_take_window(struct rchar_session *s, u32 len);
+void rchar_session_deliver(struct rchar_session *s, struct list_head *segs);
 void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error);
 void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason);
 void rchar_session_maybe_finish(struct rchar_session *s);

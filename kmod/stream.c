@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "stream.h"
 #include <linux/module.h>
+#include <linux/sched/signal.h>
 #include <linux/uio.h>
+#include "bulk.h"
 #include "channel.h"
 #include "chardev.h"
 #include "compat/compat.h"
@@ -104,12 +106,25 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 	return got;
 }
 
+/* Where an interrupted write() comes to its end sooner, and who may not sleep, it copies. */
+static bool may_bulk(struct kiocb *iocb, struct iov_iter *from)
+{
+	return user_backed_iter(from) && !rchar_chardev_nowait(iocb) &&
+	       !signal_pending(current);
+}
+
 static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
 			  struct iov_iter *from)
 {
 	int ret = rchar_session_write_error(s);
 	u32 room = rchar_session_write_room(s);
 
+	if (!ret && may_bulk(iocb, from)) {
+		ssize_t done = rchar_bulk_write(s, from, room);
+
+		if (done)
+			return done;
+	}
 	if (!ret && room)
 		return write_frame(s, from, room, rchar_chardev_gfp(iocb));
 	return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
@@ -131,6 +146,9 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 		if (ret < 0)
 			break;
 		done += ret;
+		/* With a reader that keeps up it may not sleep for long. */
+		if (done && fatal_signal_pending(current))
+			break;
 	}
 	mutex_unlock(&s->write_mutex);
 	rchar_stats_add(&s->channel->stats.tx_bytes, done);

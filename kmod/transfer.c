@@ -182,8 +182,12 @@ static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter 
 	return got < want ? -EFAULT : 0;
 }
 
-/* What RLIMIT_MEMLOCK says of memory registered by verbs holds here, too. */
-static bool may_pin(struct mm_struct *mm, unsigned int pages)
+/**
+ * rchar_may_pin() - what RLIMIT_MEMLOCK says of memory registered by verbs holds here, too
+ * @mm: of the caller
+ * @pages: how many more
+ */
+bool rchar_may_pin(struct mm_struct *mm, unsigned int pages)
 {
 	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 
@@ -207,7 +211,7 @@ int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t l
 	unsigned int nr = 0;
 	int ret = 0, i;
 
-	if (!mm || !may_pin(mm, DIV_ROUND_UP(len, PAGE_SIZE) + 1))
+	if (!mm || !rchar_may_pin(mm, DIV_ROUND_UP(len, PAGE_SIZE) + 1))
 		return -ENOMEM;
 	while (!ret && t->io.len < len && t->nr_pages < t->max_pages) {
 		size_t n = min(len - t->io.len, rchar_compat_iter_len(iter));

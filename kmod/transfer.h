@@ -49,6 +49,7 @@ struct rchar_transfer {
 struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 offset,
 					     bool write, unsigned int pages, gfp_t gfp);
 void rchar_transfer_put(struct rchar_transfer *t);
+bool rchar_may_pin(struct mm_struct *mm, unsigned int pages);
 int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len);
 int rchar_transfer_bounce(struct rchar_transfer *t, size_t len);
 size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter);

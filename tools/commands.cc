@@ -101,6 +101,7 @@ bool put_setting(Request &r, const std::string &key, Words &words)
 	static const std::map<std::string, Setting> settings = {
 		{"window", {RCHAR_A_CHANNEL_WINDOW, parse_size}},
 		{"max-message", {RCHAR_A_CHANNEL_MAX_MESSAGE, parse_size}},
+		{"zero-copy-min", {RCHAR_A_CHANNEL_ZERO_COPY_MIN, parse_size}},
 		{"backlog", {RCHAR_A_CHANNEL_BACKLOG, parse_number}},
 		{"open-timeout", {RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, parse_time_ms}},
 		{"recovery-timeout", {RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, parse_time_ms}},
@@ -131,7 +132,8 @@ void put_fixed(Request &r, const std::string &key, Words &words)
 		r.put_u32(RCHAR_A_CHANNEL_GID, parse_group(words.take("the value of gid")));
 	else
 		usage_error("'" + key + "' is not a setting; there are: from size access atomics mode "
-			    "uid gid window max-message backlog open-timeout recovery-timeout linger");
+			    "uid gid window max-message zero-copy-min backlog open-timeout "
+			    "recovery-timeout linger");
 }
 
 uint32_t take_type(Words &words)
@@ -205,8 +207,8 @@ void command_set(Words words, const Options &)
 			usage_error("'" + key + "' is given when a channel is added; later use chmod or "
 				    "chown on /dev/rchar/" + name);
 		if (!put_setting(r, key, words))
-			usage_error("'" + key + "' cannot be set; there are: window max-message backlog "
-				    "open-timeout recovery-timeout linger");
+			usage_error("'" + key + "' cannot be set; there are: window max-message "
+				    "zero-copy-min backlog open-timeout recovery-timeout linger");
 	}
 	Netlink nl;
 	nl.call(r, "set " + name);
@@ -465,8 +467,8 @@ void print_help()
 	      "\n"
 	      "TYPE := stream | message | memory\n"
 	      "ADDR := IPv4 | [IPv6] | [IPv6%if] | host name; the port is 7471 unless given\n"
-	      "KEY  := window SIZE | max-message SIZE | backlog N | open-timeout TIME |\n"
-	      "        recovery-timeout TIME | linger TIME;\n"
+	      "KEY  := window SIZE | max-message SIZE | zero-copy-min SIZE | backlog N |\n"
+	      "        open-timeout TIME | recovery-timeout TIME | linger TIME;\n"
 	      "        with add also mode OCTAL | uid USER | gid GROUP\n"
 	      "        memory listen: size SIZE, and perhaps access ro|rw | atomics sw|hw\n"
 	      "SIZE takes k m g (of 1024), TIME needs us ms s\n"

@@ -182,7 +182,8 @@ static const struct chapter {
 	const char *name;
 	const struct test *tests;
 } chapters[] = {
-	{ "open", open_tests }, { "stream", stream_tests }, { "message", message_tests },
+	{ "open", open_tests }, { "stream", stream_tests }, { "bulk", bulk_tests },
+	{ "message", message_tests },
 	{ "ready", ready_tests }, { "uring", uring_tests }, { "fault", fault_tests },
 	{ "control", control_tests }, { "end", end_tests }, { "memory", memory_tests },
 };

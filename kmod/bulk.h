@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Rendezvous: the bytes of a large write() stay in the program's memory until the peer's
+ * kernel has read them from there by RDMA READ. See "Bulk" in Documentation/protocol.rst.
+ */
+#ifndef RCHAR_BULK_H
+#define RCHAR_BULK_H
+
+#include <linux/list.h>
+#include "frame.h"
+
+struct iov_iter;
+struct rchar_bulk_in;
+struct rchar_bulk_out;
+struct rchar_lane;
+struct rchar_rxbuf;
+struct rchar_session;
+
+/* ---- who writes: bulkout.c ---- */
+ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u32 room);
+enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
+					struct rchar_rxbuf *rxb);
+void rchar_bulk_lane_setup(struct rchar_lane *lane);
+void rchar_bulk_lane_gone(struct rchar_lane *lane);
+
+/* ---- who reads: bulkin.c ---- */
+enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
+					  struct rchar_rxbuf *rxb, int *ret);
+void rchar_bulk_in_over(struct rchar_session *session);
+
+int rchar_bulk_init(void);
+void rchar_bulk_exit(void);
+
+#endif /* RCHAR_BULK_H */

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Large writes, whose bytes the peer reads from where they are. */
+#include "contract.h"
+
+#define PIECE (1 << 20)
+
+/* The byte at a position of the stream. */
+static unsigned char at(uint64_t pos)
+{
+	return (pos * 0x9e3779b97f4a7c15ull) >> 56;
+}
+
+static void fill(char *p, size_t len, uint64_t pos)
+{
+	while (len--)
+		*p++ = at(pos++);
+}
+
+/* Reads to the end of the file; what comes must be the stream from its beginning. */
+struct reader {
+	pthread_t thread;
+	int fd;
+	uint64_t bytes;
+	bool same;
+};
+
+static void *read_all(void *arg)
+{
+	static char buf[PIECE];
+	struct reader *r = arg;
+	ssize_t n, i;
+
+	r->same = true;
+	while ((n = read(r->fd, buf, sizeof(buf))) > 0)
+		for (i = 0; i < n; i++)
+			r->same = r->same && (unsigned char)buf[i] == at(r->bytes++);
+	return NULL;
+}
+
+static void begin(int *cli, struct reader *r, const char *settings)
+{
+	new_pair(cli, &r->fd, "stream", settings, settings);
+	r->bytes = 0;
+	CHECK(!pthread_create(&r->thread, NULL, read_all, r));
+}
+
+static void finish(int cli, struct reader *r, uint64_t written)
+{
+	CHECK(close(cli) == 0);
+	pthread_join(r->thread, NULL);
+	CHECK(r->same);
+	CHECK(r->bytes == written);
+}
+
+/* Pieces that were read from the writer's memory. */
+static long bulks(void)
+{
+	FILE *f = popen("rchar -j stats there | grep -o '\"bulks\":[0-9]*' | cut -d: -f2", "r");
+	long n = -1;
+
+	CHECK(f && fscanf(f, "%ld", &n) == 1);
+	pclose(f);
+	return n;
+}
+
+/* Connections that the link of all this has had. */
+static long connects(void)
+{
+	FILE *f = popen("rchar -j link | grep -o '\"connects\":[0-9]*' | cut -d: -f2 | sort -n | tail -n1", "r");
+	long n = -1;
+
+	CHECK(f && fscanf(f, "%ld", &n) == 1);
+	pclose(f);
+	return n;
+}
+
+/* At an odd address, again and again from the same memory. */
+static uint64_t write_pieces(int fd, int n)
+{
+	static char buf[PIECE + 3];
+	uint64_t pos = 0;
+
+	while (n--) {
+		fill(buf + 3, PIECE, pos);
+		CHECK(write(fd, buf + 3, PIECE) == PIECE);
+		pos += PIECE;
+	}
+	return pos;
+}
+
+static void a_large_write_is_not_copied(void)
+{
+	const char *device = getenv("VM_RDMA");
+	struct reader r;
+	int cli;
+
+	begin(&cli, &r, "window 4m");
+	finish(cli, &r, write_pieces(cli, 20));
+	/* Over iWARP the reader declines, and everything comes in frames. */
+	if (device && !strcmp(device, "siw"))
+		CHECK(bulks() == 0);
+	else
+		CHECK(bulks() >= 20);
+}
+
+static void a_smaller_write_is_copied(void)
+{
+	static char buf[PIECE - 1];
+	struct reader r;
+	int cli;
+
+	begin(&cli, &r, "window 1m zero-copy-min 1m");
+	for (int i = 0; i < 5; i++) {
+		fill(buf, sizeof(buf), i * sizeof(buf));
+		CHECK(write(cli, buf, sizeof(buf)) == sizeof(buf));
+	}
+	finish(cli, &r, 5 * sizeof(buf));
+	CHECK(bulks() == 0);
+	sh("rchar add x message listen 10.0.0.1");
+	CHECK(system("rchar set x zero-copy-min 1m 2>&1 | grep -q 'only stream channels'") == 0);
+}
+
+/* Another process: the end of its children interrupts no write() here. */
+static pid_t reset_now_and_then(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		for (;;) {
+			usleep(150000);
+			sh("for l in $(rchar link | sed -n 's/: to.*//p'); do rchar link reset $l; done");
+		}
+	}
+	CHECK(pid > 0);
+	return pid;
+}
+
+static void large_writes_survive_a_lost_link(void)
+{
+	struct reader r;
+	uint64_t n;
+	pid_t pid;
+	int cli;
+
+	begin(&cli, &r, "window 1m");
+	pid = reset_now_and_then();
+	n = write_pieces(cli, 60);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	finish(cli, &r, n);
+	CHECK(connects() > 3);
+}
+
+static void a_signal_in_a_large_write_loses_nothing(void)
+{
+	struct itimerval it = { .it_value.tv_usec = 3000, .it_interval.tv_usec = 3000 };
+	struct sigaction sa = { .sa_handler = no_op };
+	static char buf[4 * PIECE];
+	int cli, interrupted = 0;
+	struct reader r;
+	uint64_t pos = 0;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	begin(&cli, &r, "window 1m");
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &it, NULL);
+	while (pos < 40 * PIECE) {
+		ssize_t n;
+
+		fill(buf, sizeof(buf), pos);
+		n = write(cli, buf, sizeof(buf));
+		CHECK(n > 0 || errno == EINTR);
+		interrupted += n != sizeof(buf);
+		pos += n > 0 ? n : 0;
+	}
+	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
+	CHECK(interrupted > 3);
+	finish(cli, &r, pos);
+}
+
+static void fsync_covers_large_writes(void)
+{
+	struct reader r;
+	uint64_t n;
+	int cli;
+
+	begin(&cli, &r, "window 4m");
+	n = write_pieces(cli, 3);
+	CHECK(fsync(cli) == 0);
+	CHECK(unacknowledged(cli) == 0);
+	finish(cli, &r, n);
+}
+
+static void a_large_write_ends_at_a_fault(void)
+{
+	char *p = mmap(NULL, 2 * PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct reader r;
+	int cli;
+
+	CHECK(p != MAP_FAILED && munmap(p + PIECE, PIECE) == 0);
+	fill(p, PIECE, 0);
+	begin(&cli, &r, "window 4m");
+	CHECK(write(cli, p, 2 * PIECE) == PIECE);
+	CHECK_ERR(write(cli, p + PIECE, PIECE), EFAULT);
+	finish(cli, &r, PIECE);
+}
+
+static void *write_much(void *arg)
+{
+	static char buf[4 * PIECE];
+	struct call *c = arg;
+	uint64_t pos = 0;
+	ssize_t n;
+
+	do {
+		fill(buf, sizeof(buf), pos);
+		n = write(c->fd, buf, sizeof(buf));
+		pos += n > 0 ? n : 0;
+	} while (n == sizeof(buf) && pos < 400 * PIECE);
+	c->err = n < 0 ? errno : 0;
+	c->ret = pos >> 10;
+	return NULL;
+}
+
+static void a_half_close_ends_a_large_write(void)
+{
+	struct call c = { 0 };
+	struct reader r;
+	int cli;
+
+	begin(&cli, &r, "window 1m");
+	c.fd = cli;
+	pthread_create(&c.thread, NULL, write_much, &c);
+	usleep(300000);
+	CHECK(ioctl(cli, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_WR) == 0);
+	pthread_join(c.thread, NULL);
+	CHECK(c.err == 0 || c.err == EPIPE);
+	CHECK_ERR(write(cli, "x", 1), EPIPE);
+	finish(cli, &r, (uint64_t)c.ret << 10);
+}
+
+/* What it had written comes, and perhaps some of the rest, in order; and then the end. */
+static void a_killed_writer_sends_what_it_could(void)
+{
+	for (int i = 0; i < 4; i++) {
+		struct call c = { 0 };
+		struct reader r;
+		int status;
+		pid_t pid;
+
+		begin(&c.fd, &r, "window 1m");
+		pid = fork();
+		if (pid == 0) {
+			write_much(&c);
+			_exit(0);
+		}
+		usleep(150000 + i * 37000);
+		kill(pid, SIGKILL);
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK(close(c.fd) == 0);
+		pthread_join(r.thread, NULL);
+		CHECK(r.same && r.bytes > 0);
+		CHECK(close(r.fd) == 0);
+		sh("rchar del here; rchar del there");
+	}
+}
+
+static void large_writes_end_when_the_reader_goes(void)
+{
+	struct call c = { 0 };
+	int srv;
+
+	new_pair(&c.fd, &srv, "stream", "window 1m", "window 1m");
+	pthread_create(&c.thread, NULL, write_much, &c);
+	read_exactly(srv, 3 * PIECE);
+	CHECK(close(srv) == 0);
+	pthread_join(c.thread, NULL);
+	CHECK(c.err == EPIPE || c.err == 0);
+	CHECK_ERR(write(c.fd, "x", 1), EPIPE);
+}
+
+const struct test bulk_tests[] = {
+	TEST(a_large_write_is_not_copied),
+	TEST(a_smaller_write_is_copied),
+	TEST(large_writes_survive_a_lost_link),
+	TEST(a_signal_in_a_large_write_loses_nothing),
+	TEST(fsync_covers_large_writes),
+	TEST(a_large_write_ends_at_a_fault),
+	TEST(a_half_close_ends_a_large_write),
+	TEST(a_killed_writer_sends_what_it_could),
+	TEST(large_writes_end_when_the_reader_goes),
+	{ 0 },
+};
