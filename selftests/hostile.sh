@@ -40,6 +40,13 @@ printf untouched | dd of=/dev/rchar/ro conv=notrunc 2>/dev/null
 ) &
 importer=$!
 
+# A writer to whoever opens, without a copy.
+rchar add bvictim stream listen 10.0.0.1 window 128k
+rchar add writer stream listen 10.0.0.1 zero-copy-min 64k
+head -c 64k /dev/zero | tr '\0' B >/tmp/b
+(while [ ! -e /tmp/stop ]; do dd if=/tmp/b of=/dev/rchar/writer bs=64k; done) 2>/dev/null &
+writer=$!
+
 badpeer 10.0.0.1 victim mvictim
 ret=$?
 badkeys 10.0.0.1 rw ro | tee /tmp/badkeys
@@ -48,8 +55,12 @@ nkeys=$(grep -c '^\(not \)\?ok' /tmp/badkeys)
 badlanes 10.0.0.1 | tee /tmp/badlanes
 ret=$((ret + PIPESTATUS[0]))
 nlanes=$(grep -c '^\(not \)\?ok' /tmp/badlanes)
+badbulk 10.0.0.1 bvictim mvictim writer | tee /tmp/badbulk
+ret=$((ret + PIPESTATUS[0]))
+nbulk=$(grep -c '^\(not \)\?ok' /tmp/badbulk)
 touch /tmp/stop
-wait $reader $importer
+rchar del writer
+wait $reader $importer $writer
 kill $traffic 2>/dev/null
 
 honest_traffic_was_not_touched() {
@@ -72,10 +83,10 @@ memory_was_not_touched() {
 everything_was_counted() {
 	[ "$(counter a 'rchar -j version' requests_bad)" = 12 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 48 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 61 ]
 }
 
-ksft_n=$((63 + nkeys + nlanes))
+ksft_n=$((63 + nkeys + nlanes + nbulk))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run memory_was_not_touched

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * badbulk ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL - a peer that does rendezvous
+ * wrong, at both of its ends.
+ *
+ * Somebody writes 64 KiB of 'B' to each session of WRITER-CHANNEL, whose zero-copy-min must
+ * be that. The window of STREAM-CHANNEL is 128 KiB. Each test is a connection of its own. TAP lines; the plan is the caller's.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "peer.h"
+
+#define LEN 65536		/* an offer of ours, and of the writer */
+#define RDMA_ID 2000
+
+static const char *stream, *message, *writer;
+static char *mem;		/* LEN bytes of ours */
+static struct ibv_mr *local;	/* to use ourselves */
+static struct ibv_mr *mr;	/* to offer: begins at address 0 */
+
+static void open_session(struct conn *c, const char *name, int type)
+{
+	struct rchar_wire_open *o;
+	struct frame f;
+
+	connect_well(c);
+	local = ibv_reg_mr(c->pd, mem, LEN, IBV_ACCESS_LOCAL_WRITE);
+	mr = ibv_reg_mr_iova(c->pd, mem, LEN, 0, IBV_ACCESS_REMOTE_READ);
+	if (!local || !mr)
+		bail("ibv_reg_mr");
+	fill(c, &f, RCHAR_OP_OPEN, 1, sizeof(*o));
+	o = (void *)f.payload;
+	memset(o, 0, sizeof(*o));
+	o->type = type;
+	o->max_message = htole32(type == RCHAR_TYPE_MESSAGE ? 32768 : 0);
+	strcpy((char *)o->name, name);
+	send_frame(c, &f);
+	if (!receive_op(c, &f, RCHAR_OP_OPENED))
+		bail("no OPENED");
+}
+
+static void end(struct conn *c)
+{
+	ibv_dereg_mr(local);
+	ibv_dereg_mr(mr);
+	hang_up(c);
+}
+
+static void send_data(struct conn *c, int flags, uint32_t len)
+{
+	struct frame f;
+
+	memset(f.payload, 'D', len);
+	fill(c, &f, RCHAR_OP_DATA, 1, len);
+	f.h.flags = flags;
+	send_frame(c, &f);
+}
+
+/* ---- it offers ---- */
+
+struct offer {
+	uint32_t attempt, key, offset, len, reserved;
+};
+
+static struct offer good_offer(void)
+{
+	return (struct offer){ .attempt = 1, .key = mr->rkey, .len = LEN };
+}
+
+static void send_bulk(struct conn *c, struct offer o)
+{
+	struct rchar_wire_bulk *b;
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_BULK, 1, sizeof(*b));
+	b = (void *)f.payload;
+	b->id = htole32(9);
+	b->attempt = htole32(o.attempt);
+	b->key = htole32(o.key);
+	b->offset = htole32(o.offset);
+	b->len = htole32(o.len);
+	b->reserved = htole32(o.reserved);
+	send_frame(c, &f);
+}
+
+static int taken(struct conn *c)
+{
+	struct rchar_wire_taken *t;
+	struct frame f;
+
+	if (!receive_op(c, &f, RCHAR_OP_TAKEN))
+		return -1;
+	t = (void *)f.payload;
+	return le32toh(t->id) == 9 ? (int)le32toh(t->status) : -2;
+}
+
+static void offer_breaks(const char *name, struct offer change)
+{
+	struct offer o;
+	struct conn c;
+
+	open_session(&c, stream, RCHAR_TYPE_STREAM);
+	o = good_offer();
+	o.len = change.len ? change.len - 1 : LEN;
+	o.offset = change.offset;
+	o.reserved = change.reserved;
+	send_bulk(&c, o);
+	result(name, disconnected(&c));
+	end(&c);
+}
+
+/* An offer that waits for its bytes in frames, as its key is of another connection. */
+static void open_offer(struct conn *c)
+{
+	struct offer o;
+
+	open_session(c, stream, RCHAR_TYPE_STREAM);
+	o = good_offer();
+	o.attempt = 7;
+	send_bulk(c, o);
+}
+
+static void send_instead(struct conn *c, uint32_t len)
+{
+	while (len) {
+		uint32_t n = len < 16000 ? len : 16000;
+
+		send_data(c, RCHAR_FRAME_INSTEAD, n);
+		len -= n;
+	}
+}
+
+static void offers(void)
+{
+	struct offer o;
+	struct frame f;
+	struct conn c;
+
+	open_session(&c, stream, RCHAR_TYPE_STREAM);
+	send_bulk(&c, good_offer());
+	result("a_good_offer_is_taken", taken(&c) == RCHAR_TAKEN_OK);
+	send_instead(&c, LEN);
+	send_data(&c, 0, 10);
+	result("and_instead_of_it_comes_too_late", alive(&c));
+	send_data(&c, RCHAR_FRAME_INSTEAD, 1);
+	result("and_what_is_late_and_too_much_breaks", disconnected(&c));
+	end(&c);
+
+	offer_breaks("an_offer_of_little", (struct offer){ .len = LEN });
+	offer_breaks("an_offer_of_more_than_1m", (struct offer){ .len = RCHAR_WIRE_BULK_MAX + 2 });
+	offer_breaks("an_offer_that_begins_far_away", (struct offer){ .offset = 1 << 20 });
+	offer_breaks("an_offer_with_reserved_bits", (struct offer){ .reserved = 1 });
+
+	open_session(&c, message, RCHAR_TYPE_MESSAGE);
+	send_bulk(&c, good_offer());
+	result("an_offer_to_a_message_session", disconnected(&c));
+	end(&c);
+
+	open_session(&c, stream, RCHAR_TYPE_STREAM);
+	send_data(&c, 0, 10);
+	o = good_offer();
+	o.len = 2 * LEN;
+	send_bulk(&c, o);
+	result("an_offer_beyond_the_window_resets_the_session",
+	       receive_op(&c, &f, RCHAR_OP_RESET) && f.payload[0] == RCHAR_REASON_WINDOW &&
+	       alive(&c));
+	end(&c);
+
+	open_session(&c, stream, RCHAR_TYPE_STREAM);
+	send_bulk(&c, (struct offer){ .attempt = 1, .key = mr->rkey ^ 1, .len = LEN });
+	result("an_offer_with_a_wrong_key", disconnected(&c));
+	end(&c);
+
+	open_offer(&c);
+	send_bulk(&c, good_offer());
+	result("an_offer_before_the_last_is_settled", disconnected(&c));
+	end(&c);
+
+	open_offer(&c);
+	send_data(&c, 0, 10);
+	result("data_before_an_offer_is_settled", disconnected(&c));
+	end(&c);
+
+	open_offer(&c);
+	fill(&c, &f, RCHAR_OP_FIN, 1, 0);
+	send_frame(&c, &f);
+	result("fin_before_an_offer_is_settled", disconnected(&c));
+	end(&c);
+
+	open_offer(&c);
+	send_instead(&c, LEN);
+	send_data(&c, RCHAR_FRAME_INSTEAD, 1);
+	result("more_instead_than_was_offered", disconnected(&c));
+	end(&c);
+
+	open_offer(&c);
+	send_instead(&c, 20000);
+	fill(&c, &f, RCHAR_OP_RESET, 1, sizeof(struct rchar_wire_status));
+	memset(f.payload, 0, sizeof(struct rchar_wire_status));
+	f.payload[0] = RCHAR_REASON_LINGER;
+	send_frame(&c, &f);
+	result("a_reset_with_an_offer_half_settled", alive(&c));
+	end(&c);
+
+	open_session(&c, stream, RCHAR_TYPE_STREAM);
+	send_data(&c, RCHAR_FRAME_INSTEAD, 1);
+	result("instead_of_nothing", disconnected(&c));
+	end(&c);
+
+	open_session(&c, message, RCHAR_TYPE_MESSAGE);
+	fill(&c, &f, RCHAR_OP_MSG, 1, 10);
+	f.h.flags = RCHAR_FRAME_FIRST | RCHAR_FRAME_LAST | RCHAR_FRAME_INSTEAD;
+	send_frame(&c, &f);
+	result("instead_of_a_message", disconnected(&c));
+	end(&c);
+}
+
+/* ---- it is offered ---- */
+
+static int answer_id;
+
+static void send_taken(struct conn *c, uint32_t id, uint32_t status)
+{
+	struct rchar_wire_taken *t;
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_TAKEN, 1, sizeof(*t));
+	f.h.window = htole32(2 * LEN);
+	t = (void *)f.payload;
+	t->id = htole32(id);
+	t->status = htole32(status);
+	send_frame(c, &f);
+}
+
+static struct offer receive_bulk(struct conn *c)
+{
+	struct rchar_wire_bulk *b;
+	struct frame f;
+
+	open_session(c, writer, RCHAR_TYPE_STREAM);
+	if (!receive_op(c, &f, RCHAR_OP_BULK))
+		bail("no BULK");
+	b = (void *)f.payload;
+	answer_id = le32toh(b->id);
+	return (struct offer){ le32toh(b->attempt), le32toh(b->key), le32toh(b->offset),
+			       le32toh(b->len), le32toh(b->reserved) };
+}
+
+/* With memory of ours; true when it worked. */
+static bool rdma(struct conn *c, int opcode, uint32_t key, uint64_t addr, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)mem, len, local->lkey };
+	struct ibv_send_wr wr = { .wr_id = RDMA_ID, .sg_list = &sge, .num_sge = 1,
+				  .opcode = opcode, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+
+	wr.wr.rdma.remote_addr = addr;
+	wr.wr.rdma.rkey = key;
+	if (ibv_post_send(c->id->qp, &wr, &bad))
+		bail("ibv_post_send");
+	for (int i = 0; i < 50000; i++) {
+		if (ibv_poll_cq(c->cq, 1, &wc) != 1)
+			usleep(100);
+		else if (wc.wr_id == RDMA_ID)
+			return wc.status == IBV_WC_SUCCESS;
+	}
+	return false;
+}
+
+static bool all_b(const char *p, uint32_t len)
+{
+	while (len && *p == 'B') {
+		p++;
+		len--;
+	}
+	return !len;
+}
+
+/* The bytes of the offer in frames. */
+static bool instead(struct conn *c)
+{
+	uint32_t have = 0;
+	struct frame f;
+
+	while (have < LEN && receive_op(c, &f, RCHAR_OP_DATA)) {
+		if (f.h.flags & ~RCHAR_FRAME_ACK & ~RCHAR_FRAME_INSTEAD ||
+		    !(f.h.flags & RCHAR_FRAME_INSTEAD) || !all_b((char *)f.payload, le32toh(f.h.len)))
+			return false;
+		have += le32toh(f.h.len);
+	}
+	return have == LEN;
+}
+
+static void stolen(const char *name, int opcode, int64_t beyond)
+{
+	struct offer o;
+	struct conn c;
+
+	o = receive_bulk(&c);
+	result(name, !rdma(&c, opcode, o.key, o.offset + beyond, LEN));
+	end(&c);
+}
+
+/* Bytes of our session that the writer's host counts so. */
+static long unacknowledged(void)
+{
+	char command[200];
+	long n = -1;
+	FILE *p;
+
+	snprintf(command, sizeof(command), "rchar -j session | tr '{' '\\n' | grep %08x%08x | "
+		 "sed 's/.*\"tx_unacked_bytes\"://'", getpid(), test_n);
+	p = popen(command, "r");
+	if (!p || fscanf(p, "%ld", &n) != 1)
+		bail(command);
+	pclose(p);
+	return n;
+}
+
+static void answers(void)
+{
+	struct offer o;
+	struct frame f;
+	struct conn c;
+
+	o = receive_bulk(&c);
+	result("the_key_of_an_offer_reads", o.len == LEN && !o.reserved && o.attempt == 1 &&
+	       rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, LEN) && all_b(mem, LEN));
+	send_taken(&c, answer_id, RCHAR_TAKEN_OK);
+	result("and_then_comes_what_is_behind_it", receive_op(&c, &f, RCHAR_OP_FIN));
+	result("and_the_key_is_void", !rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, 16));
+	end(&c);
+
+	stolen("behind_what_is_offered", IBV_WR_RDMA_READ, LEN);
+	stolen("before_what_is_offered", IBV_WR_RDMA_READ, -4096);
+	stolen("more_than_is_offered", IBV_WR_RDMA_READ, 1);
+	stolen("writing_to_what_is_offered", IBV_WR_RDMA_WRITE, 0);
+
+	receive_bulk(&c);
+	send_taken(&c, answer_id, __RCHAR_TAKEN_MAX);
+	result("an_unknown_answer_to_an_offer", disconnected(&c));
+	end(&c);
+
+	receive_bulk(&c);
+	send_taken(&c, answer_id + 1, RCHAR_TAKEN_OK);
+	result("an_answer_to_no_offer_is_ignored", alive(&c));
+	send_taken(&c, answer_id, RCHAR_TAKEN_REFUSED);
+	result("an_offer_refused_comes_in_frames", instead(&c));
+	result("and_what_is_behind_it", receive_op(&c, &f, RCHAR_OP_FIN));
+	send_taken(&c, answer_id, RCHAR_TAKEN_OK);
+	result("a_late_answer_is_ignored", alive(&c));
+	end(&c);
+
+	receive_bulk(&c);
+	fill(&c, &f, RCHAR_OP_STOP, 1, 0);
+	send_frame(&c, &f);
+	result("an_offer_to_who_wants_no_more_comes_in_frames", instead(&c));
+	end(&c);
+
+	/* What a peer acknowledges is not what it has read. */
+	receive_bulk(&c);
+	send_bulk(&c, good_offer());
+	result("an_offer_is_not_acknowledged_with_what_follows_it",
+	       taken(&c) == RCHAR_TAKEN_OK && alive(&c) && unacknowledged() == LEN);
+	end(&c);
+
+	open_session(&c, stream, RCHAR_TYPE_STREAM);
+	send_taken(&c, 0, RCHAR_TAKEN_OK);
+	result("an_answer_before_any_offer_is_ignored", alive(&c));
+	end(&c);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 5) {
+		fprintf(stderr, "usage: badbulk ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL\n");
+		return 2;
+	}
+	peer_addr = argv[1];
+	stream = argv[2];
+	message = argv[3];
+	writer = argv[4];
+	mem = aligned_alloc(4096, LEN);
+	if (!mem)
+		bail("memory");
+	offers();
+	answers();
+	return failed != 0;
+}
