@@ -6,8 +6,8 @@
 . ./ksft.sh
 shopt -s nullglob
 
-rchar add srv stream listen 10.0.0.1 window 64k
-rchar -w 60 add cli stream connect 10.0.0.1/srv window 64k
+rchar add srv stream listen 10.0.0.1 window 256k
+rchar -w 60 add cli stream connect 10.0.0.1/srv window 256k zero-copy-min 64k
 rchar add msrv message listen 10.0.0.1 window 64k max-message 32k
 rchar -w 60 add mcli message connect 10.0.0.1/msrv window 64k max-message 32k
 rchar add here memory listen 10.0.0.1 size 1m

@@ -31,7 +31,7 @@
 
 static int family, nth_fd, test_n, failed;
 static bool broken;
-/* Writes are below what a window of 64 KiB always has room for, as nobody reads meanwhile. */
+/* Writes are below what a window of 256 KiB always has room for, as nobody reads meanwhile. */
 static char data[200000], got[200000];
 
 #define MUST(cond)							\
@@ -187,6 +187,12 @@ static long op_write_small(void)
 static long op_write_large(void)
 {
 	return write(cli, data, 40000);
+}
+
+/* More than the channel's zero-copy-min. */
+static long op_write_bulk(void)
+{
+	return write(cli, data, 100000);
 }
 
 static long op_writev(void)
@@ -627,6 +633,7 @@ static const struct operation {
 	{ "open_listen", streams, setup_listen, op_open_listen, undo_open_listen },
 	{ "write_small", streams, NULL, op_write_small, arrives },
 	{ "write_large", streams, NULL, op_write_large, arrives },
+	{ "write_bulk", streams, NULL, op_write_bulk, arrives },
 	{ "writev", streams, NULL, op_writev, arrives },
 	{ "read", streams, setup_read, op_read, undo_read },
 	{ "splice", streams, setup_splice, op_splice, undo_splice },

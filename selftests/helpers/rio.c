@@ -33,7 +33,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK (192 << 10)
+#define CHUNK (192 << 10)	/* the longest message */
+#define LARGE (512 << 10)	/* the longest write to a stream: its peer reads it */
 
 static void die(const char *what)
 {
@@ -75,7 +76,7 @@ static void fill(uint8_t *buf, size_t len, uint64_t seed, uint64_t off)
 static size_t piece(unsigned int *rand, size_t left)
 {
 	/* Small, around page and frame borders, and large. */
-	static const size_t kinds[] = { 16, 512, 4096, 4097, 16384, 16385, 65536, CHUNK };
+	static const size_t kinds[] = { 16, 512, 4096, 4097, 16384, 16385, 65536, LARGE };
 	size_t n = 1 + rand_r(rand) % kinds[rand_r(rand) % 8];
 
 	return n < left ? n : left;
@@ -83,7 +84,7 @@ static size_t piece(unsigned int *rand, size_t left)
 
 static void write_bytes(int fd, uint64_t seed, uint64_t bytes)
 {
-	uint8_t *buf = malloc(CHUNK);
+	uint8_t *buf = malloc(LARGE);
 	unsigned int rand = seed;
 	uint64_t off = 0;
 
@@ -108,7 +109,7 @@ static void write_bytes(int fd, uint64_t seed, uint64_t bytes)
 /* Until bytes, or the end when that is ~0. Returns how many. */
 static uint64_t read_bytes(int fd, uint64_t seed, uint64_t off, uint64_t bytes)
 {
-	uint8_t *buf = malloc(CHUNK), *want = malloc(CHUNK);
+	uint8_t *buf = malloc(LARGE), *want = malloc(LARGE);
 	unsigned int rand = seed + 7;
 
 	while (off < bytes) {
