@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <random>
 
 #include "../args.hh"
 #include "request.hh"
@@ -15,9 +16,9 @@ namespace {
 constexpr double MB = 1e6;
 constexpr uint32_t WARM_UP = 50;
 
-void ask(int fd, Work work, uint32_t block)
+void ask(int fd, Work work, uint32_t block, uint32_t group = 0)
 {
-	Request request = Request::make(work, block);
+	Request request = Request::make(work, block, group);
 
 	write_all(fd, &request, sizeof(request));
 }
@@ -30,6 +31,16 @@ uint64_t arrived(int fd)
 	if (!read_all(fd, &count, sizeof(count)))
 		throw Failure(EXIT_USAGE, "the server ended before it counted");
 	return le64toh(count);
+}
+
+// Until sessions of Work::shared have got so many; @fd is of Work::total.
+void wait_for_total(int fd, uint64_t bytes)
+{
+	uint64_t wire = htole64(bytes);
+
+	write_all(fd, &wire, sizeof(wire));
+	if (!read_all(fd, &wire, sizeof(wire)))
+		throw Failure(EXIT_USAGE, "the server ended before all had arrived");
 }
 
 // Bytes of kernel objects on this host (proc(5)).
@@ -145,22 +156,25 @@ void measure_sessions(const Endpoint &endpoint, const Options &options)
 {
 	uint32_t most = *std::max_element(options.counts.begin(), options.counts.end());
 	std::vector<char> block(options.sizes.front(), 'x');
+	uint32_t group = std::random_device{}();
 	rlimit limit{};
 
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most + 64);
 	setrlimit(RLIMIT_NOFILE, &limit);
 	for (uint32_t count : options.counts) {
+		Fd total = endpoint.open();
 		std::vector<Fd> fds;
 		uint64_t bytes = 0;
 		size_t next = 0;
 
+		ask(total.get(), Work::total, 0, ++group);
 		fds.reserve(count);
 		double memory = slab();
 		auto start = Clock::now();
 		while (fds.size() < count) {
 			fds.push_back(endpoint.open());
-			ask(fds.back().get(), Work::shared, block.size());
+			ask(fds.back().get(), Work::shared, block.size(), group);
 		}
 		double opened = seconds_since(start);
 		memory = slab() - memory;
@@ -171,11 +185,15 @@ void measure_sessions(const Endpoint &endpoint, const Options &options)
 			write_all(fds[next % count].get(), block.data(), block.size());
 			next++;
 		}
+		// To end so many sessions takes its time, too; it is not counted.
+		wait_for_total(total.get(), next * block.size());
+		double seconds = seconds_since(start);
 		for (const Fd &fd : fds)
 			finish_writing(fd.get());
 		for (const Fd &fd : fds)
 			bytes += arrived(fd.get());
-		double seconds = seconds_since(start);
+		if (bytes != next * block.size())
+			throw Failure(EXIT_USAGE, "bytes were lost");
 
 		result["sessions"] = count;
 		result["size"] = block.size();

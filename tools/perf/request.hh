@@ -11,18 +11,20 @@ enum class Work : uint32_t {
 	echo = 2,    // send back each block
 	greet = 3,   // send one byte at once
 	shared = 4,  // as sink, but one thread for all sessions
+	total = 5,   // read a le64, and send it back when shared sessions of the group got so many bytes
 };
 
 struct Request {
 	uint32_t magic;	 // all of them little-endian
 	uint32_t work;
 	uint32_t block;	 // bytes
-	uint32_t reserved;
+	uint32_t group;	 // of shared and total: chosen by the client
 
 	static constexpr uint32_t MAGIC = 0x66726570;  // "perf"
-	static Request make(Work work, uint32_t block)
+	static Request make(Work work, uint32_t block, uint32_t group)
 	{
-		return {htole32(MAGIC), htole32(static_cast<uint32_t>(work)), htole32(block), 0};
+		return {htole32(MAGIC), htole32(static_cast<uint32_t>(work)), htole32(block),
+			htole32(group)};
 	}
 };
 

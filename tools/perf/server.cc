@@ -2,11 +2,14 @@
 // The side that is called: one loop accepts, each session says what it wants. Sessions that
 // are measured by themselves get a thread; the many share one.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -57,12 +60,12 @@ void greet(int fd)
 	read_all(fd, &c, 1);  // until the other side has closed
 }
 
-// Sessions of Work::shared.
+// Sessions of Work::shared, and those of Work::total that ask for them.
 class Shared {
 public:
 	Shared() : epoll_(epoll_create1(EPOLL_CLOEXEC)), buffer_(SINK_BUFFER) {}
 
-	void add(Fd fd)
+	void add(Fd fd, uint32_t group)
 	{
 		int raw = fd.get();
 		epoll_event event{};
@@ -72,7 +75,7 @@ public:
 		event.data.fd = raw;
 		{
 			std::lock_guard<std::mutex> lock(mutex_);
-			sessions_.emplace(raw, Session{std::move(fd), 0});
+			sessions_.emplace(raw, Session{std::move(fd), group, 0});
 		}
 		epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, raw, &event);
 		if (!started_)
@@ -80,15 +83,29 @@ public:
 		started_ = true;
 	}
 
+	// Also returns when the client is gone.
+	void wait_for(int fd, uint32_t group, uint64_t bytes)
+	{
+		std::unique_lock<std::mutex> lock(mutex_);
+		pollfd client{fd, POLLRDHUP, 0};
+
+		while (totals_[group] < bytes && !poll(&client, 1, 0))
+			changed_.wait_for(lock, std::chrono::seconds(1));
+		totals_.erase(group);
+	}
+
 private:
 	struct Session {
 		Fd fd;
+		uint32_t group;
 		uint64_t count;
 	};
 	Fd epoll_;
 	std::vector<char> buffer_;
-	std::mutex mutex_;  // protects sessions_
+	std::mutex mutex_;  // protects the next two
 	std::map<int, Session> sessions_;
+	std::map<uint32_t, uint64_t> totals_;  // bytes, by group
+	std::condition_variable changed_;
 	bool started_ = false;
 
 	void run()
@@ -111,6 +128,8 @@ private:
 
 		if (n > 0) {
 			it->second.count += n;
+			totals_[it->second.group] += n;
+			changed_.notify_all();
 		} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
 			try {
 				if (n == 0)
@@ -123,7 +142,19 @@ private:
 	}
 };
 
-void work(Fd fd, uint32_t what, uint32_t block)
+Shared shared;
+
+void total(int fd, uint32_t group)
+{
+	uint64_t bytes;
+
+	if (!read_all(fd, &bytes, sizeof(bytes)))
+		return;
+	shared.wait_for(fd, group, le64toh(bytes));
+	write_all(fd, &bytes, sizeof(bytes));
+}
+
+void work(Fd fd, uint32_t what, uint32_t block, uint32_t group)
 {
 	try {
 		switch (static_cast<Work>(what)) {
@@ -132,6 +163,9 @@ void work(Fd fd, uint32_t what, uint32_t block)
 			break;
 		case Work::echo:
 			echo(fd.get(), block);
+			break;
+		case Work::total:
+			total(fd.get(), group);
 			break;
 		default:
 			greet(fd.get());
@@ -146,8 +180,6 @@ void work(Fd fd, uint32_t what, uint32_t block)
 // Until it is killed; @once: until one session is over.
 void serve(Endpoint &endpoint, bool once)
 {
-	static Shared shared;
-
 	for (;;) {
 		Fd fd = endpoint.accept();
 		Request request;
@@ -161,18 +193,19 @@ void serve(Endpoint &endpoint, bool once)
 			continue;
 		}
 		uint32_t what = le32toh(request.work), block = le32toh(request.block);
+		uint32_t group = le32toh(request.group);
 
 		if (le32toh(request.magic) != Request::MAGIC || !what ||
-		    what > static_cast<uint32_t>(Work::shared) || block > BLOCK_MAX) {
+		    what > static_cast<uint32_t>(Work::total) || block > BLOCK_MAX) {
 			fprintf(stderr, "rchar-perf: a session that is not of rchar-perf\n");
 			continue;
 		}
 		if (once)
-			work(std::move(fd), what, block);
+			work(std::move(fd), what, block, group);
 		else if (static_cast<Work>(what) == Work::shared)
-			shared.add(std::move(fd));
+			shared.add(std::move(fd), group);
 		else
-			std::thread(work, std::move(fd), what, block).detach();
+			std::thread(work, std::move(fd), what, block, group).detach();
 		if (once)
 			return;
 	}
