@@ -34,6 +34,7 @@ sleep 0.5
 for size in 1024 65536 1048576; do
 	count "stream, $size bytes" 'rchar stream' "$(rchar_bandwidth cli $size)"
 	count "stream, $size bytes" 'ib_send_bw -e' "$(perftest_bandwidth ib_send_bw -s $size -e)"
+	count "stream, $size bytes" 'ib_write_bw' "$(perftest_bandwidth ib_write_bw -s $size)"
 done
 count '64 bytes there and back' 'rchar stream' "$(rchar-perf latency /dev/rchar/cli -n 200 -j | field p50)"
 count '64 bytes there and back' 'TCP' "$(rchar-perf latency tcp:10.0.0.1:7000 -n 200 -j | field p50)"

@@ -37,14 +37,38 @@ TITLES = {
 }
 # Spread, of the median, from which a value says little.
 NOISY = 0.5
-# config, section, row, unit, ours, peer, how many times the peer, at least?
-TARGETS = [
-    ("one", "stream", "65536", "MB/s", "rchar stream", "ib_send_bw -e", 1.0, True),
-    ("one", "stream", "65536", "MB/s", "rchar stream", "rstream (rsockets)", 1.7, True),
-    ("one", "stream", "1048576", "MB/s", "rchar stream", "ib_write_bw", 1.0, True),
-    ("one", "latency", "64", "us", "rchar stream", "ib_send_lat -e", 1.2, False),
-    ("one", "memory", "randread 4k depth 32", "IOPS", "rchar, fio", "ib_read_bw", 1.0, True),
-    ("one", "open", "open() or connect", "us", "rchar stream", "rdma_cm, cmtime", 1 / 20, False),
+# What is ours; a factor; what of whom it is compared with, or None: the factor is the limit
+# itself. (config, section, row, who, unit)
+STREAM = "rchar stream"
+AT_LEAST = [
+    (("one", "stream", "65536", STREAM, "MB/s"), 1.0, ("one", "stream", "65536", "ib_send_bw -e", "MB/s")),
+    (("one", "stream", "65536", STREAM, "MB/s"), 1.7, ("one", "stream", "65536", "rstream (rsockets)", "MB/s")),
+    (("one", "stream", "1048576", STREAM, "MB/s"), 1.0, ("one", "stream", "1048576", "ib_write_bw", "MB/s")),
+    (("one", "memory", "randread 4k depth 32", "rchar, fio", "IOPS"), 1.0,
+     ("one", "memory", "randread 4k depth 32", "ib_read_bw", "IOPS")),
+] + [
+    (("one", "memory", row, "rchar, fio", "IOPS"), 1.0, ("one", "memory", row, "NVMe-oF RDMA, fio", "IOPS"))
+    for row in ("randread 4k depth 1", "randwrite 4k depth 1", "randread 4k depth 32", "randwrite 4k depth 32",
+                "read 64k depth 8", "write 64k depth 8", "read 1m depth 4", "write 1m depth 4")
+] + [
+    (("one", "scale", "10000 sessions", STREAM, "MB/s"), 0.9, ("one", "scale", "1 sessions", STREAM, "MB/s")),
+]
+AT_MOST = [
+    (("one", "latency", "64", STREAM, "us"), 1.2, ("one", "latency", "64", "ib_send_lat -e", "us")),
+    (("one", "open", "open() or connect", STREAM, "us"), 2.0, ("one", "latency", "64", STREAM, "us")),
+    (("one", "open", "open() or connect", STREAM, "us"), 1 / 20,
+     ("one", "open", "open() or connect", "rdma_cm, cmtime", "us")),
+    (("one", "scale", "10000 sessions", STREAM, "queue pairs"), 1.0,
+     ("one", "scale", "1 sessions", STREAM, "queue pairs")),
+    (("idle", "idle", "1000 sessions", "rchar", "slab of each end and its file, bytes"), 2048, None),
+    (("count", "count", "stream, 65536 bytes", STREAM, "instructions"), 1.0,
+     ("count", "count", "stream, 65536 bytes", "ib_send_bw -e", "instructions")),
+    (("count", "count", "stream, 1048576 bytes", STREAM, "instructions"), 1.0,
+     ("count", "count", "stream, 1048576 bytes", "ib_write_bw", "instructions")),
+    (("count", "count", "64 bytes there and back", STREAM, "instructions"), 1.2,
+     ("count", "count", "64 bytes there and back", "ib_send_lat -e", "instructions")),
+    (("count", "count", "read 4096 bytes, depth 32", "rchar memory", "instructions"), 1.0,
+     ("count", "count", "read 4096 bytes, depth 32", "ib_read_bw", "instructions")),
 ]
 
 
@@ -212,16 +236,20 @@ def plots(results, config, section, folder):
 
 
 def targets(results):
+    """The rows of those that were measured."""
     rows = []
-    for config, section, row, unit, ours, peer, times, at_least in TARGETS:
-        mine = results.median(config, section, row, ours, unit)
-        other = results.median(config, section, row, peer, unit)
+    for ours, factor, peer, at_least in ([t + (True,) for t in AT_LEAST] +
+                                         [t + (False,) for t in AT_MOST]):
+        mine = results.median(*ours)
+        other = results.median(*peer) if peer else 1
         if mine is None or not other:
             continue
-        met = mine >= times * other if at_least else mine <= times * other
-        rows.append([f"{ours}: {row}, {unit}", f"{peer}, "
-                     f"{'at least' if at_least else 'at most'} {times:.3g} x",
-                     f"{mine / other:.2f} x", "met" if met else "missed"])
+        met = mine >= factor * other if at_least else mine <= factor * other
+        beside = f"{peer[3]}: {peer[2]}, " if peer else ""
+        limit = f"{'at least' if at_least else 'at most'} {factor:.4g}"
+        rows.append([f"{ours[3]}: {ours[2]}, {ours[4]}", beside + limit + (" x" if peer else ""),
+                     f"{mine / other:.2f} x" if peer else number(mine),
+                     "met" if met else "missed"])
     return rows
 
 
