@@ -58,6 +58,8 @@ AT_MOST = [
     (("one", "open", "open() or connect", STREAM, "us"), 2.0, ("one", "latency", "64", STREAM, "us")),
     (("one", "open", "open() or connect", STREAM, "us"), 1 / 20,
      ("one", "open", "open() or connect", "rdma_cm, cmtime", "us")),
+    (("one", "open", "open() or connect", STREAM, "us"), 1 / 20,
+     ("one", "open", "open() or connect", "rsockets", "us")),
     (("one", "scale", "10000 sessions", STREAM, "queue pairs"), 1.0,
      ("one", "scale", "1 sessions", STREAM, "queue pairs")),
     (("idle", "idle", "1000 sessions", "rchar", "slab of each end and its file, bytes"), 2048, None),

@@ -114,7 +114,7 @@ Fd Endpoint::open() const
 		return fd;
 	}
 	AddrInfo info(host_, port_, 0);
-	Fd fd(socket(info.first()->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	Fd fd(socket(info.first()->ai_family, SOCK_STREAM, 0));
 
 	if (fd.get() < 0 || connect(fd.get(), info.first()->ai_addr, info.first()->ai_addrlen))
 		fail(text_);
@@ -127,7 +127,7 @@ void Endpoint::listen()
 	AddrInfo info(host_, port_, AI_PASSIVE);
 	int one = 1;
 
-	listener_ = socket(info.first()->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	listener_ = socket(info.first()->ai_family, SOCK_STREAM, 0);
 	if (listener_ < 0)
 		fail(text_);
 	setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
