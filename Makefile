@@ -59,7 +59,7 @@ shell: deps module tools ## two joined virtual machines, module loaded, for you 
 	@./selftests/vm/shell
 
 .PHONY: bench
-bench: deps module tools ## beside every peer, into Documentation/performance (half an hour)
+bench: deps module tools ## beside every peer, into Documentation/performance (an hour)
 	@./selftests/bench/bench
 
 .PHONY: install
