@@ -30,10 +30,10 @@
 
 /**
  * struct rchar_bulk_out - bytes that the peer may read
- * @entry: of rchar_lane.bulks; its bulks_lock
+ * @entry: of rchar_lane.bulks; its bulks_reg.lock
  * @session: whose write() it is; that holds it
  * @lane: where it is registered; holds a reference
- * @mr: registers @sgt; bulks_lock, like the two below
+ * @mr: registers @sgt; bulks_reg.lock, like the two below
  * @sgt: @pages, mapped for the device
  * @mapped: entries of @sgt that are
  * @key: what the peer is told
@@ -97,7 +97,7 @@ static void release(struct rchar_bulk_out *b)
 	kfree(b);
 }
 
-/* ---- registration; all of it under the lane's bulks_lock ---- */
+/* ---- registration; all of it under the lane's bulks_reg.lock ---- */
 
 static void unmap(struct rchar_bulk_out *b)
 {
@@ -181,7 +181,7 @@ static bool enlist(struct rchar_bulk_out *b)
 	struct ib_reg_wr wr;
 	bool ok;
 
-	mutex_lock(&lane->bulks_lock);
+	mutex_lock(&lane->bulks_reg.lock);
 	ok = READ_ONCE(lane->state) == RCHAR_LANE_UP && map(b);
 	if (ok) {
 		wr = (struct ib_reg_wr){
@@ -199,7 +199,7 @@ static bool enlist(struct rchar_bulk_out *b)
 		b->mr = NULL;
 		unmap(b);
 	}
-	mutex_unlock(&lane->bulks_lock);
+	mutex_unlock(&lane->bulks_reg.lock);
 	return ok;
 }
 
@@ -208,17 +208,17 @@ static void take_back(struct rchar_bulk_out *b)
 {
 	struct rchar_lane *lane = b->lane;
 
-	mutex_lock(&lane->bulks_lock);
+	mutex_lock(&lane->bulks_reg.lock);
 	if (!list_empty(&b->entry) && !rchar_lane_invalidate(lane, &lane->bulks_reg, b->key)) {
 		list_del_init(&b->entry);
 		put_mr(lane, b->mr);
 		unmap(b);
 	}
-	mutex_unlock(&lane->bulks_lock);
+	mutex_unlock(&lane->bulks_reg.lock);
 	/* What could not be taken back goes with the lane, and that has failed. */
 	wait_event(b->session->ack_wait, list_empty_careful(&b->entry));
-	mutex_lock(&lane->bulks_lock);
-	mutex_unlock(&lane->bulks_lock);
+	mutex_lock(&lane->bulks_reg.lock);
+	mutex_unlock(&lane->bulks_reg.lock);
 }
 
 /**
@@ -232,7 +232,7 @@ void rchar_bulk_lane_gone(struct rchar_lane *lane)
 	struct rchar_bulk_out *b, *tmp;
 	struct ib_mr *mr, *next;
 
-	mutex_lock(&lane->bulks_lock);
+	mutex_lock(&lane->bulks_reg.lock);
 	list_for_each_entry_safe(b, tmp, &lane->bulks, entry) {
 		ib_dereg_mr(b->mr);
 		unmap(b);
@@ -244,7 +244,7 @@ void rchar_bulk_lane_gone(struct rchar_lane *lane)
 		list_del(&mr->qp_entry);
 		ib_dereg_mr(mr);
 	}
-	mutex_unlock(&lane->bulks_lock);
+	mutex_unlock(&lane->bulks_reg.lock);
 }
 
 /* ---- frames ---- */
@@ -287,6 +287,8 @@ static int offer(struct rchar_bulk_out *b)
  * rchar_bulk_taken() - the peer says what came of it
  * @session: the session; its lock is held
  * @rxb: the payload
+ *
+ * Return: RCHAR_FRAME_OK, also when it is too late to matter; RCHAR_FRAME_BAD_PAYLOAD.
  */
 enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
 					struct rchar_rxbuf *rxb)
@@ -372,22 +374,22 @@ static void wait_for_peer(struct rchar_bulk_out *b)
 static ssize_t conclude(struct rchar_bulk_out *b)
 {
 	struct rchar_session *s = b->session;
-	bool built = READ_ONCE(b->taken);
 	ssize_t ret = b->len;
 	LIST_HEAD(frames);
+	bool built = READ_ONCE(b->taken) || build(b, &frames);
 
-	if (!built)
-		built = build(b, &frames);
 	spin_lock_bh(&s->lock);
 	s->bulk_out = NULL;
 	s->bulk_pending = 0;
-	/* The peer waits for bytes that there is no memory to send. */
-	if (!b->taken && !built)
-		rchar_session_fail_locked(s, RCHAR_REASON_NO_MEMORY);
-	if (!b->taken && s->state == RCHAR_SESSION_DEAD)
-		ret = s->error;
-	else if (!b->taken)
-		rchar_session_queue_locked(s, &frames);
+	if (!b->taken) {
+		/* The peer waits for bytes that there is no memory to send. */
+		if (!built)
+			rchar_session_fail_locked(s, RCHAR_REASON_NO_MEMORY);
+		if (s->state == RCHAR_SESSION_DEAD)
+			ret = s->error;
+		else
+			rchar_session_queue_locked(s, &frames);
+	}
 	/* What had to come behind it. */
 	rchar_session_send_wanted(s);
 	spin_unlock_bh(&s->lock);

@@ -69,13 +69,13 @@ static struct rchar_lane *get_lane(struct rchar_export *export)
 	return lane;
 }
 
-/* With exports_lock of the lane. */
+/* With exports_reg.lock of the lane. */
 static void unmap(struct rchar_export *export)
 {
 	struct rchar_lane *lane = export->lane;
 	u32 i;
 
-	lockdep_assert_held(&lane->exports_lock);
+	lockdep_assert_held(&lane->exports_reg.lock);
 	for (i = 0; i < export->nr; i++) {
 		free_chunk(&export->chunks[i], lane->cm_id->device);
 		cond_resched();
@@ -168,7 +168,7 @@ static u8 chunk_shift(const struct ib_device *dev)
 	return PAGE_SHIFT + ilog2(max(pages, 1u));
 }
 
-/* With exports_lock of the lane. */
+/* With exports_reg.lock of the lane. */
 static int map(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret;
@@ -253,7 +253,7 @@ static int map_on(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret = 0;
 
-	mutex_lock(&lane->exports_lock);
+	mutex_lock(&lane->exports_reg.lock);
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && export->lane != lane) {
 		ret = map(export, lane);
 		if (!ret)
@@ -262,7 +262,7 @@ static int map_on(struct rchar_export *export, struct rchar_lane *lane)
 		if (READ_ONCE(lane->state) != RCHAR_LANE_UP)
 			ret = 0;
 	}
-	mutex_unlock(&lane->exports_lock);
+	mutex_unlock(&lane->exports_reg.lock);
 	return ret;
 }
 
@@ -313,10 +313,10 @@ void rchar_export_revoke(struct rchar_export *export)
 	if (!lane)
 		return;
 	/* A lane that goes takes them back, too. */
-	mutex_lock(&lane->exports_lock);
+	mutex_lock(&lane->exports_reg.lock);
 	if (export->lane == lane)
 		unmap(export);
-	mutex_unlock(&lane->exports_lock);
+	mutex_unlock(&lane->exports_reg.lock);
 	rchar_lane_put(lane);
 }
 
@@ -369,10 +369,10 @@ void rchar_export_lane_gone(struct rchar_lane *lane)
 {
 	struct rchar_export *export, *tmp;
 
-	mutex_lock(&lane->exports_lock);
+	mutex_lock(&lane->exports_reg.lock);
 	list_for_each_entry_safe(export, tmp, &lane->exports, entry)
 		unmap(export);
-	mutex_unlock(&lane->exports_lock);
+	mutex_unlock(&lane->exports_reg.lock);
 }
 
 /**

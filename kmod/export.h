@@ -20,7 +20,7 @@ struct rchar_export_chunk;
  * @work: makes keys for a connection that came up, or takes them back
  * @lock: protects the pointer @lane
  * @lane: where @chunks are registered; holds a reference. All below is protected by
- *	  exports_lock of that lane.
+ *	  exports_reg.lock of that lane.
  * @entry: of rchar_lane.exports
  * @nr: length of @chunks
  * @shift: a chunk has 1 << @shift bytes

@@ -517,9 +517,9 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
 	init_completion(&lane->exports_reg.done);
-	mutex_init(&lane->exports_lock);
+	mutex_init(&lane->exports_reg.lock);
 	init_completion(&lane->bulks_reg.done);
-	mutex_init(&lane->bulks_lock);
+	mutex_init(&lane->bulks_reg.lock);
 	INIT_LIST_HEAD(&lane->exports);
 	INIT_LIST_HEAD(&lane->bulks);
 	INIT_LIST_HEAD(&lane->bulk_mrs);
@@ -698,6 +698,7 @@ static int post_and_wait(struct rchar_lane *lane, struct rchar_lane_reg *reg,
 	const struct ib_send_wr *bad;
 	int ret = -ENOTCONN;
 
+	lockdep_assert_held(&reg->lock);
 	reg->cqe.done = reg_done;
 	reinit_completion(&reg->done);
 	spin_lock_bh(&flow->lock);
@@ -725,7 +726,7 @@ static int post_and_wait(struct rchar_lane *lane, struct rchar_lane_reg *reg,
 /**
  * rchar_lane_register() - register memory, and wait until it is
  * @lane: the lane
- * @reg: of the lane; the caller holds the mutex that protects it
+ * @reg: of the lane; the caller holds its lock
  * @wrs: the registrations, filled in but for what chains them
  * @n: how many, at most RCHAR_LANE_REG
  *

@@ -36,12 +36,14 @@ struct rchar_link;
 
 /**
  * struct rchar_lane_reg - work requests about memory regions; one chain at a time
+ * @lock: held from posting a chain to its end; and see struct rchar_lane
  * @cqe: completion of the last of a chain
  * @done: it came
  * @status: what it said
  * @busy: there may be some in the send queue; the flow's lock
  */
 struct rchar_lane_reg {
+	struct mutex lock;
 	struct ib_cqe cqe;
 	struct completion done;
 	enum ib_wc_status status;
@@ -99,12 +101,11 @@ struct rchar_lane_tx {
  * @atomics: the device executes atomic operations
  * @rdma_sge: pieces of local memory in a WRITE
  * @rdma_sge_rd: in a READ
- * @exports_lock: protects @exports and @exports_reg; one registers at a time
+ * @exports_reg: registering regions; its lock protects @exports
  * @exports: regions registered here
- * @exports_reg: registering them
- * @bulks_lock: protects what follows; a large write need not wait for a whole region
+ * @bulks_reg: registering large writes, which need not wait for a whole region, and taking
+ *	       them back; its lock protects @bulks, @bulk_mrs and @nr_bulk_mrs
  * @bulks: what the peer may read of large writes here
- * @bulks_reg: registering them, and taking them back
  * @bulk_pages: pages that one of them may have; 0: this device or transport has none
  * @bulk_mrs: memory regions for the next ones
  * @nr_bulk_mrs: how many
@@ -150,12 +151,10 @@ struct rchar_lane {
 	bool atomics;
 	int rdma_sge;
 	int rdma_sge_rd;
-	struct mutex exports_lock;
-	struct list_head exports;
 	struct rchar_lane_reg exports_reg;
-	struct mutex bulks_lock;
-	struct list_head bulks;
+	struct list_head exports;
 	struct rchar_lane_reg bulks_reg;
+	struct list_head bulks;
 	u32 bulk_pages;
 	struct list_head bulk_mrs;
 	int nr_bulk_mrs;
