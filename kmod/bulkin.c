@@ -176,6 +176,8 @@ static struct rchar_bulk_in *create(struct rchar_session *s,
  * @session: the session; its lock is held. The last one is settled.
  * @rxb: the payload
  * @ret: set to -ENOMEM to get it again
+ *
+ * Return: RCHAR_FRAME_OK, or what is wrong with the frame.
  */
 enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
 					  struct rchar_rxbuf *rxb, int *ret)
@@ -193,7 +195,7 @@ enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
 		*ret = -ENOMEM;
 		return RCHAR_FRAME_OK;
 	}
-	if (!rchar_session_take_window(session, b->io.len)) {
+	if (!rchar_session_take_window(session, b->io.len, 0)) {
 		release(b);
 		return RCHAR_FRAME_OK;
 	}

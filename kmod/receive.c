@@ -89,9 +89,17 @@ static bool bulk_open(const struct rchar_session *s)
 	return s->bulk_left && !s->bulk_got;
 }
 
-/* Count what arrives. False: more than the window, and the session is over. */
-static bool take_window(struct rchar_session *s, u32 len, u32 cost)
+/**
+ * rchar_session_take_window() - count what arrives
+ * @s: the session; its lock is held
+ * @len: bytes
+ * @cost: what they count more than their length
+ *
+ * Return: false when the peer sent more than its window: the session is over.
+ */
+bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost)
 {
+	lockdep_assert_held(&s->lock);
 	if (rchar_seq_before(s->rx_edge, s->rx_next + len + cost)) {
 		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
 		return false;
@@ -101,19 +109,6 @@ static bool take_window(struct rchar_session *s, u32 len, u32 cost)
 	if (rchar_session_data_unwanted(s))
 		s->rx_read += len + cost;
 	return true;
-}
-
-/**
- * rchar_session_take_window() - count bytes of a stream that arrive
- * @s: the session; its lock is held
- * @len: how many
- *
- * Return: false when the peer sent more than its window: the session is over.
- */
-bool rchar_session_take_window(struct rchar_session *s, u32 len)
-{
-	lockdep_assert_held(&s->lock);
-	return take_window(s, len, 0);
 }
 
 static void tell_reader(struct rchar_session *s)
@@ -183,7 +178,7 @@ static enum rchar_frame_error receive_data(struct rchar_session *s,
 			return RCHAR_FRAME_OK;
 	} else {
 		s->bulk_left = 0;
-		if (!take_window(s, hdr->len, 0) || rchar_session_data_unwanted(s))
+		if (!rchar_session_take_window(s, hdr->len, 0) || rchar_session_data_unwanted(s))
 			return RCHAR_FRAME_OK;
 	}
 	if (hdr->len <= RCHAR_COPY_BREAK)
@@ -227,7 +222,7 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
 		return RCHAR_FRAME_OK;
 	}
-	if (!take_window(s, hdr->len, last ? RCHAR_WIRE_MESSAGE_COST : 0))
+	if (!rchar_session_take_window(s, hdr->len, last ? RCHAR_WIRE_MESSAGE_COST : 0))
 		return RCHAR_FRAME_OK;
 	len = s->rx_partial + hdr->len;
 	s->rx_partial = last ? 0 : len;

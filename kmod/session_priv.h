@@ -33,7 +33,7 @@ static inline bool rchar_session_data_unwanted(const struct rchar_session *s)
 
 void rchar_session_send_wanted(struct rchar_session *s);
 int rchar_session_send_locked(struct rchar_session *s, struct list_head *frames);
-bool rchar_session_take_window(struct rchar_session *s, u32 len);
+bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost);
 void rchar_session_deliver(struct rchar_session *s, struct list_head *segs);
 void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error);
 void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason);
