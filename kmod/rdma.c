@@ -35,14 +35,11 @@ void rchar_keys_destroy(struct rchar_keys *keys)
 	xa_destroy(&keys->blocks);
 }
 
-static u32 *block_for(struct rchar_keys *keys, u64 index)
+/* Room for @n keys. */
+static u32 *new_block(struct rchar_keys *keys, unsigned long at, unsigned int n)
 {
-	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
-	u32 *block = xa_load(&keys->blocks, at);
+	u32 *block = kmalloc_array(n, sizeof(*block), GFP_ATOMIC | __GFP_NOWARN);
 
-	if (block)
-		return block;
-	block = kmalloc_array(RCHAR_WIRE_MAP_KEYS, sizeof(*block), GFP_ATOMIC | __GFP_NOWARN);
 	if (!block)
 		return NULL;
 	if (xa_err(xa_store(&keys->blocks, at, block, GFP_ATOMIC | __GFP_NOWARN))) {
@@ -50,6 +47,13 @@ static u32 *block_for(struct rchar_keys *keys, u64 index)
 		return NULL;
 	}
 	return block;
+}
+
+static u32 *block_for(struct rchar_keys *keys, u64 index)
+{
+	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
+
+	return xa_load(&keys->blocks, at) ?: new_block(keys, at, RCHAR_WIRE_MAP_KEYS);
 }
 
 static u64 chunks(const struct rchar_keys *keys)
@@ -119,14 +123,10 @@ int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
  */
 int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
 {
-	u32 *block = kmalloc(sizeof(*block), GFP_ATOMIC | __GFP_NOWARN);
+	u32 *block = new_block(keys, 0, 1);
 
 	if (!block)
 		return -ENOMEM;
-	if (xa_err(xa_store(&keys->blocks, 0, block, GFP_ATOMIC | __GFP_NOWARN))) {
-		kfree(block);
-		return -ENOMEM;
-	}
 	*block = key;
 	keys->size = size;
 	keys->attempt = attempt;

@@ -7,6 +7,15 @@
 #include "lane.h"
 #include "ledger.h"
 
+static struct rchar_seg *new_seg(gfp_t gfp)
+{
+	struct rchar_seg *seg = kzalloc(sizeof(*seg), gfp);
+
+	if (seg)
+		rchar_ledger_add(RCHAR_OBJ_SEG);
+	return seg;
+}
+
 static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp_t gfp)
 {
 	struct page *chunk;
@@ -37,12 +46,10 @@ int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
 {
 	int i;
 
-	if (!rxb->seg) {
-		rxb->seg = kzalloc(sizeof(*rxb->seg), gfp);
-		if (!rxb->seg)
-			return -ENOMEM;
-		rchar_ledger_add(RCHAR_OBJ_SEG);
-	}
+	if (!rxb->seg)
+		rxb->seg = new_seg(gfp);
+	if (!rxb->seg)
+		return -ENOMEM;
 	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
 		if (!rxb->chunks[i] && fill_chunk(rxb, i, dev, gfp))
 			return -ENOMEM;
@@ -156,11 +163,10 @@ struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 ca
  */
 struct rchar_seg *rchar_seg_alloc(u32 len)
 {
-	struct rchar_seg *seg = kzalloc(sizeof(*seg), GFP_KERNEL);
+	struct rchar_seg *seg = new_seg(GFP_KERNEL);
 
 	if (!seg)
 		return NULL;
-	rchar_ledger_add(RCHAR_OBJ_SEG);
 	while (seg->capacity < len) {
 		struct page *chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, GFP_KERNEL);
 
