@@ -4,18 +4,6 @@
 
 #define PIECE (1 << 20)
 
-/* The byte at a position of the stream. */
-static unsigned char at(uint64_t pos)
-{
-	return (pos * 0x9e3779b97f4a7c15ull) >> 56;
-}
-
-static void fill(char *p, size_t len, uint64_t pos)
-{
-	while (len--)
-		*p++ = at(pos++);
-}
-
 /* Reads to the end of the file; what comes must be the stream from its beginning. */
 struct reader {
 	pthread_t thread;
@@ -28,12 +16,13 @@ static void *read_all(void *arg)
 {
 	static char buf[PIECE];
 	struct reader *r = arg;
-	ssize_t n, i;
+	ssize_t n;
 
 	r->same = true;
-	while ((n = read(r->fd, buf, sizeof(buf))) > 0)
-		for (i = 0; i < n; i++)
-			r->same = r->same && (unsigned char)buf[i] == at(r->bytes++);
+	while ((n = read(r->fd, buf, sizeof(buf))) > 0) {
+		r->same = r->same && has_pattern(buf, n, r->bytes);
+		r->bytes += n;
+	}
 	return NULL;
 }
 
@@ -55,23 +44,7 @@ static void finish(int cli, struct reader *r, uint64_t written)
 /* Pieces that were read from the writer's memory. */
 static long bulks(void)
 {
-	FILE *f = popen("rchar -j stats there | grep -o '\"bulks\":[0-9]*' | cut -d: -f2", "r");
-	long n = -1;
-
-	CHECK(f && fscanf(f, "%ld", &n) == 1);
-	pclose(f);
-	return n;
-}
-
-/* Connections that the link of all this has had. */
-static long connects(void)
-{
-	FILE *f = popen("rchar -j link | grep -o '\"connects\":[0-9]*' | cut -d: -f2 | sort -n | tail -n1", "r");
-	long n = -1;
-
-	CHECK(f && fscanf(f, "%ld", &n) == 1);
-	pclose(f);
-	return n;
+	return largest("rchar -j stats there", "bulks");
 }
 
 /* At an odd address, again and again from the same memory. */
@@ -81,7 +54,7 @@ static uint64_t write_pieces(int fd, int n)
 	uint64_t pos = 0;
 
 	while (n--) {
-		fill(buf + 3, PIECE, pos);
+		pattern(buf + 3, PIECE, pos);
 		CHECK(write(fd, buf + 3, PIECE) == PIECE);
 		pos += PIECE;
 	}
@@ -111,7 +84,7 @@ static void a_smaller_write_is_copied(void)
 
 	begin(&cli, &r, "window 1m zero-copy-min 1m");
 	for (int i = 0; i < 5; i++) {
-		fill(buf, sizeof(buf), i * sizeof(buf));
+		pattern(buf, sizeof(buf), i * sizeof(buf));
 		CHECK(write(cli, buf, sizeof(buf)) == sizeof(buf));
 	}
 	finish(cli, &r, 5 * sizeof(buf));
@@ -148,7 +121,7 @@ static void large_writes_survive_a_lost_link(void)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	finish(cli, &r, n);
-	CHECK(connects() > 3);
+	CHECK(largest("rchar -j link", "connects") > 3);
 }
 
 static void a_signal_in_a_large_write_loses_nothing(void)
@@ -171,7 +144,7 @@ static void a_signal_in_a_large_write_loses_nothing(void)
 	while (pos < 40 * PIECE) {
 		ssize_t n;
 
-		fill(buf, sizeof(buf), pos);
+		pattern(buf, sizeof(buf), pos);
 		n = write(cli, buf, sizeof(buf));
 		CHECK(n > 0 || errno == EINTR);
 		interrupted += n != sizeof(buf);
@@ -202,7 +175,7 @@ static void a_large_write_ends_at_a_fault(void)
 	int cli;
 
 	CHECK(p != MAP_FAILED && munmap(p + PIECE, PIECE) == 0);
-	fill(p, PIECE, 0);
+	pattern(p, PIECE, 0);
 	begin(&cli, &r, "window 4m");
 	CHECK(write(cli, p, 2 * PIECE) == PIECE);
 	CHECK_ERR(write(cli, p + PIECE, PIECE), EFAULT);
@@ -217,7 +190,7 @@ static void *write_much(void *arg)
 	ssize_t n;
 
 	do {
-		fill(buf, sizeof(buf), pos);
+		pattern(buf, sizeof(buf), pos);
 		n = write(c->fd, buf, sizeof(buf));
 		pos += n > 0 ? n : 0;
 	} while (n == sizeof(buf) && pos < 400 * PIECE);

@@ -92,7 +92,10 @@ void *call_write(void *arg);
 void no_op(int sig);
 void interrupt_with(const struct sigaction *sa);
 char *half_mapped(void);
+long largest(const char *command, const char *key);
 long rx_memory(void);
+void pattern(char *buf, size_t len, uint64_t at);
+bool has_pattern(const char *buf, size_t len, uint64_t at);
 
 struct test {
 	const char *name;

@@ -158,22 +158,53 @@ char *half_mapped(void)
 	return p;
 }
 
+/* The largest number that a command prints behind a key of JSON; -1: there is none. */
+long largest(const char *command, const char *key)
+{
+	static char text[65536];
+	FILE *f = popen(command, "r");
+	char word[64];
+	long most = -1;
+	size_t n;
+
+	CHECK(f && (n = fread(text, 1, sizeof(text) - 1, f)) > 0);
+	text[n] = 0;
+	pclose(f);
+	snprintf(word, sizeof(word), "\"%s\":", key);
+	for (char *p = text; (p = strstr(p, word)); p++) {
+		long m = atol(p + strlen(word));
+
+		most = m > most ? m : most;
+	}
+	return most;
+}
+
 /* Most of the memory that any session holds for its reader. */
 long rx_memory(void)
 {
-	static char text[65536];
-	FILE *f = popen("rchar -j session", "r");
-	long memory = 0;
-	char *p;
+	return largest("rchar -j session", "rx_memory_bytes");
+}
 
-	CHECK(f && fread(text, 1, sizeof(text) - 1, f) > 0);
-	for (p = text; (p = strstr(p, "rx_memory_bytes\":")); p++) {
-		long m = atol(p + strlen("rx_memory_bytes\":"));
+static char byte_at(uint64_t at)
+{
+	return (at * 0x9e3779b97f4a7c15ull) >> 56;
+}
 
-		memory = m > memory ? m : memory;
+/* Bytes that follow from their position. */
+void pattern(char *buf, size_t len, uint64_t at)
+{
+	while (len--)
+		*buf++ = byte_at(at++);
+}
+
+bool has_pattern(const char *buf, size_t len, uint64_t at)
+{
+	while (len && *buf == byte_at(at)) {
+		buf++;
+		at++;
+		len--;
 	}
-	pclose(f);
-	return memory;
+	return !len;
 }
 
 /* ---- all of them ---- */

@@ -25,21 +25,6 @@ static void regions(int *far, int *near, const char *settings)
 	CHECK(*near >= 0 && *far >= 0);
 }
 
-/* Bytes that follow from their position. */
-static void pattern(char *buf, size_t len, size_t at)
-{
-	for (size_t i = 0; i < len; i++)
-		buf[i] = (at + i) * 31 + (at + i) / 4093;
-}
-
-static bool has_pattern(const char *buf, size_t len, size_t at)
-{
-	static char want[SIZE];
-
-	pattern(want, len, at);
-	return !memcmp(buf, want, len);
-}
-
 static void a_region_begins_zeroed(void)
 {
 	int far, near;

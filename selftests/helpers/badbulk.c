@@ -4,7 +4,8 @@
  * wrong, at both of its ends.
  *
  * Somebody writes 64 KiB of 'B' to each session of WRITER-CHANNEL, whose zero-copy-min must
- * be that. The window of STREAM-CHANNEL is 128 KiB. Each test is a connection of its own. TAP lines; the plan is the caller's.
+ * be that. The window of STREAM-CHANNEL is 128 KiB. Each test is a connection of its own.
+ * TAP lines; the plan is the caller's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 #include "peer.h"
 
 #define LEN 65536		/* an offer of ours, and of the writer */
-#define RDMA_ID 2000
 
 static const char *stream, *message, *writer;
 static char *mem;		/* LEN bytes of ours */
@@ -22,7 +22,6 @@ static struct ibv_mr *mr;	/* to offer: begins at address 0 */
 
 static void open_session(struct conn *c, const char *name, int type)
 {
-	struct rchar_wire_open *o;
 	struct frame f;
 
 	connect_well(c);
@@ -30,13 +29,7 @@ static void open_session(struct conn *c, const char *name, int type)
 	mr = ibv_reg_mr_iova(c->pd, mem, LEN, 0, IBV_ACCESS_REMOTE_READ);
 	if (!local || !mr)
 		bail("ibv_reg_mr");
-	fill(c, &f, RCHAR_OP_OPEN, 1, sizeof(*o));
-	o = (void *)f.payload;
-	memset(o, 0, sizeof(*o));
-	o->type = type;
-	o->max_message = htole32(type == RCHAR_TYPE_MESSAGE ? 32768 : 0);
-	strcpy((char *)o->name, name);
-	send_frame(c, &f);
+	send_open(c, name, type, type == RCHAR_TYPE_MESSAGE ? 32768 : 0);
 	if (!receive_op(c, &f, RCHAR_OP_OPENED))
 		bail("no OPENED");
 }
@@ -251,23 +244,7 @@ static struct offer receive_bulk(struct conn *c)
 /* With memory of ours; true when it worked. */
 static bool rdma(struct conn *c, int opcode, uint32_t key, uint64_t addr, uint32_t len)
 {
-	struct ibv_sge sge = { (uintptr_t)mem, len, local->lkey };
-	struct ibv_send_wr wr = { .wr_id = RDMA_ID, .sg_list = &sge, .num_sge = 1,
-				  .opcode = opcode, .send_flags = IBV_SEND_SIGNALED };
-	struct ibv_send_wr *bad;
-	struct ibv_wc wc;
-
-	wr.wr.rdma.remote_addr = addr;
-	wr.wr.rdma.rkey = key;
-	if (ibv_post_send(c->id->qp, &wr, &bad))
-		bail("ibv_post_send");
-	for (int i = 0; i < 50000; i++) {
-		if (ibv_poll_cq(c->cq, 1, &wc) != 1)
-			usleep(100);
-		else if (wc.wr_id == RDMA_ID)
-			return wc.status == IBV_WC_SUCCESS;
-	}
-	return false;
+	return rdma_by(c, opcode, mem, local, key, addr, len);
 }
 
 static bool all_b(const char *p, uint32_t len)

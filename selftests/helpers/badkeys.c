@@ -13,8 +13,6 @@
 #include <unistd.h>
 #include "peer.h"
 
-#define RDMA_ID 2000
-
 static const char *rw, *ro;
 
 struct region {
@@ -22,19 +20,6 @@ struct region {
 	uint32_t key;
 	int shift;
 };
-
-static void send_open(struct conn *c, const char *name)
-{
-	struct rchar_wire_open *o;
-	struct frame f;
-
-	fill(c, &f, RCHAR_OP_OPEN, 1, sizeof(*o));
-	o = (void *)f.payload;
-	memset(o, 0, sizeof(*o));
-	o->type = RCHAR_TYPE_MEMORY;
-	strcpy((char *)o->name, name);
-	send_frame(c, &f);
-}
 
 static struct region import(struct conn *c, const char *name)
 {
@@ -44,7 +29,7 @@ static struct region import(struct conn *c, const char *name)
 	struct frame f;
 
 	connect_well(c);
-	send_open(c, name);
+	send_open(c, name, RCHAR_TYPE_MEMORY, 0);
 	if (!receive_op(c, &f, RCHAR_OP_OPENED))
 		bail("no OPENED");
 	r = (void *)(f.payload + sizeof(struct rchar_wire_opened));
@@ -57,38 +42,15 @@ static struct region import(struct conn *c, const char *name)
 	return region;
 }
 
-/* Into or from the first send buffer; true when it worked. */
-static bool rdma(struct conn *c, int opcode, uint32_t key, uint64_t addr, int len)
-{
-	struct ibv_sge sge = { (uintptr_t)(c->mem + DEPTH * BUF), len, c->mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = RDMA_ID, .sg_list = &sge, .num_sge = 1,
-				  .opcode = opcode, .send_flags = IBV_SEND_SIGNALED };
-	struct ibv_send_wr *bad;
-	struct ibv_wc wc;
-
-	wr.wr.rdma.remote_addr = addr;
-	wr.wr.rdma.rkey = key;
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr.wr.atomic.remote_addr = addr;
-		wr.wr.atomic.rkey = key;
-		wr.wr.atomic.compare_add = 1;
-	}
-	if (ibv_post_send(c->id->qp, &wr, &bad))
-		bail("ibv_post_send");
-	for (int i = 0; i < 50000; i++) {
-		if (ibv_poll_cq(c->cq, 1, &wc) != 1) {
-			usleep(100);
-			continue;
-		}
-		if (wc.wr_id == RDMA_ID)
-			return wc.status == IBV_WC_SUCCESS;
-	}
-	return false;
-}
-
 static char *bytes(struct conn *c)
 {
 	return (char *)c->mem + DEPTH * BUF;
+}
+
+/* Into or from the first send buffer; true when it worked. */
+static bool rdma(struct conn *c, int opcode, uint32_t key, uint64_t addr, int len)
+{
+	return rdma_by(c, opcode, bytes(c), c->mr, key, addr, len);
 }
 
 static void refused(const char *name, struct conn *c, int opcode, uint32_t key,

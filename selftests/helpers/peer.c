@@ -215,6 +215,51 @@ void connect_well(struct conn *c)
 		bail("a good handshake failed");
 }
 
+/* Session 1. */
+void send_open(struct conn *c, const char *name, int type, uint32_t max_message)
+{
+	struct rchar_wire_open *o;
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_OPEN, 1, sizeof(*o));
+	o = (void *)f.payload;
+	memset(o, 0, sizeof(*o));
+	o->type = type;
+	o->max_message = htole32(max_message);
+	strcpy((char *)o->name, name);
+	send_frame(c, &f);
+}
+
+#define RDMA_ID 2000
+
+/* Between memory here, which @mr registers, and that of @key; true when it worked. */
+bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uint32_t key,
+	     uint64_t addr, uint32_t len)
+{
+	struct ibv_sge sge = { (uintptr_t)mem, len, mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = RDMA_ID, .sg_list = &sge, .num_sge = 1,
+				  .opcode = opcode, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc;
+
+	wr.wr.rdma.remote_addr = addr;
+	wr.wr.rdma.rkey = key;
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = addr;
+		wr.wr.atomic.rkey = key;
+		wr.wr.atomic.compare_add = 1;
+	}
+	if (ibv_post_send(c->id->qp, &wr, &bad))
+		bail("ibv_post_send");
+	for (int i = 0; i < 50000; i++) {
+		if (ibv_poll_cq(c->cq, 1, &wc) != 1)
+			usleep(100);
+		else if (wc.wr_id == RDMA_ID)
+			return wc.status == IBV_WC_SUCCESS;
+	}
+	return false;
+}
+
 void result(const char *name, bool ok)
 {
 	static int n;

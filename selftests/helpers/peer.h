@@ -52,6 +52,9 @@ void send_frame(struct conn *c, struct frame *f);
 int receive(struct conn *c, struct frame *f, int ms);
 int receive_op(struct conn *c, struct frame *f, int op);
 void connect_well(struct conn *c);
+void send_open(struct conn *c, const char *name, int type, uint32_t max_message);
+bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uint32_t key,
+	     uint64_t addr, uint32_t len);
 void result(const char *name, bool ok);
 bool disconnected(struct conn *c);
 bool alive(struct conn *c);
