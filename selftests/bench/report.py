@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""report.py LOGS FOLDER ROUNDS COMMAND - tables and plots of what the benchmark measured.
+"""report.py LOGS FOLDER - tables and plots of what the benchmark measured.
 
 LOGS holds one file for each configuration, with lines "@ section row who unit value".
 Medians of the rounds, with their spread; nothing is entered by hand. matplotlib draws: it
@@ -271,24 +271,19 @@ def heading(text, mark):
     return [text, mark * len(text), ""]
 
 
-def report(results, folder, rounds, made_by):
-    commit = command("git", "rev-parse", "--short=12", "HEAD")
-    if command("git", "status", "--porcelain", "--untracked-files=no", "--", "kmod", "tools"):
-        commit += ", with changes"
+def report(results, folder):
     counted = [k for k in results.values if len(results.values[k]) > 1]
     noisy = [k for k in counted if results.spread(*k) > NOISY]
     out = [".. SPDX-License-Identifier: GPL-2.0", ".. Written by selftests/bench/report.py.", ""]
     out += ["===========", "Performance", "===========", "",
             "Written by ``make bench``, all of it. Each value is the median of "
-            f"{rounds} rounds, with the least and the greatest; a round measures everything "
+            "the rounds, with the least and the greatest; a round measures everything "
             "once, in the same boot. The machines are emulated, and the RDMA device is "
             "soft-RoCE: the numbers say how channels compare with their peers there, not how "
             "fast hardware is.", ""]
     out += table(["what", ""], [
         ["host", machine()],
-        ["emulator", command("qemu-system-x86_64", "--version").split("\n")[0]],
-        ["commit", commit],
-        ["command", made_by]] +
+        ["emulator", command("qemu-system-x86_64", "--version").split("\n")[0]]] +
         [["", note] for note in results.notes])
     out += [f"{len(noisy)} of {len(counted)} values vary by more than half of their median"
             + (": this run was noisy." if len(noisy) > len(counted) / 5 else "."), ""]
@@ -317,12 +312,12 @@ def report(results, folder, rounds, made_by):
 
 
 def main():
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
     results = Results(sys.argv[1])
     if not results.values:
         sys.exit("report.py: nothing was measured")
-    report(results, sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    report(results, sys.argv[2])
 
 
 if __name__ == "__main__":
