@@ -23,10 +23,25 @@ enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
 void rchar_bulk_lane_setup(struct rchar_lane *lane);
 void rchar_bulk_lane_gone(struct rchar_lane *lane);
 
+/**
+ * struct rchar_bulk_reader - a read() that sleeps
+ * @room: bytes of its buffer
+ * @bulk: that it is to take, or NULL; written with the session's lock
+ */
+struct rchar_bulk_reader {
+	size_t room;
+	struct rchar_bulk_in *bulk;
+};
+
 /* ---- who reads: bulkin.c ---- */
+void rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *reader,
+		       const struct iov_iter *to);
+ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader *reader,
+			 struct iov_iter *to);
 enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
 					  struct rchar_rxbuf *rxb, int *ret);
 void rchar_bulk_in_over(struct rchar_session *session);
+void rchar_bulk_in_stop(struct rchar_session *session);
 
 int rchar_bulk_init(void);
 void rchar_bulk_exit(void);

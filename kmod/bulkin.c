@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The reading end of a rendezvous. A BULK says that the next bytes of a stream can be read
- * from the peer's memory. A work item makes room and posts the READ; when it is there the
- * bytes join the session's queue, and the peer is told. Should they come in frames after
- * all, those are taken in place of the READ; or dropped, when the READ was sooner.
+ * from the peer's memory. A read() that sleeps for them posts the READ itself, to the
+ * memory of its program. Else a work item makes room and posts it, and then the bytes join
+ * the session's queue. The peer is told. Should they come in frames after all, those are
+ * taken in place of the READ; or dropped, when the READ was sooner.
  */
 #include "bulk.h"
 #include <linux/bvec.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/uio.h>
+#include "channel.h"
 #include "lane.h"
 #include "ledger.h"
 #include "rdma.h"
 #include "rxbuf.h"
 #include "session_priv.h"
+#include "transfer.h"
 #include "txbuf.h"
 
 #define CHUNKS_MAX	DIV_ROUND_UP(RCHAR_WIRE_BULK_MAX, RCHAR_CHUNK_SIZE)
@@ -21,15 +26,17 @@ static struct workqueue_struct *bulk_wq;
 
 /**
  * struct rchar_bulk_in - bytes that can be read from the peer
- * @io: the READ
+ * @io: the READ, unless a reader does it
  * @keys: where from
- * @work: makes room, then ends
+ * @work: makes room, then ends; unless a reader does
  * @session: holds a reference
  * @answer: to the peer
  * @id: the peer's; echoed
  * @segs: where to
  * @posted: @work is called for the end
- * @over: session lock: nobody wants it any more
+ * @begun: @work is, or a reader has it or had it; session lock, like the two below
+ * @held: a reader has it
+ * @over: nobody wants it any more
  * @vecs: the same memory as @segs
  */
 struct rchar_bulk_in {
@@ -41,6 +48,8 @@ struct rchar_bulk_in {
 	__le32 id;
 	struct list_head segs;
 	bool posted;
+	bool begun;
+	bool held;
 	bool over;
 	struct bio_vec vecs[CHUNKS_MAX];
 };
@@ -132,7 +141,12 @@ static void work(struct work_struct *work)
 
 	if (b->posted) {
 		end(b, b->io.error ? RCHAR_TAKEN_REFUSED : RCHAR_TAKEN_OK);
-	} else if (!keyless_reads(b) || !make_room(b)) {
+		return;
+	}
+	spin_lock_bh(&b->session->lock);
+	b->begun = true;
+	spin_unlock_bh(&b->session->lock);
+	if (!keyless_reads(b) || !make_room(b)) {
 		end(b, RCHAR_TAKEN_REFUSED);
 	} else {
 		/* Should the key be of an earlier connection, it waits for the frames. */
@@ -140,6 +154,167 @@ static void work(struct work_struct *work)
 		rchar_rdma_submit(b->session->flow, &b->io);
 	}
 }
+
+/* ---- to where a program wants it ---- */
+
+/* There is room for it, and nothing comes before it. */
+static bool fits(const struct rchar_session *s, const struct rchar_bulk_reader *reader,
+		 const struct rchar_bulk_in *b)
+{
+	return reader->room >= b->io.len && list_empty(&s->rx_queue) &&
+	       !rchar_session_data_unwanted(s);
+}
+
+/*
+ * True: work() will not run for it. What a reader could not take it does not get again.
+ *
+ * cancel_work() must not meet queue_work(), which then does nothing. Until it is begun only
+ * rchar_bulk_receive() does that, with the same lock.
+ */
+static bool take_from_work(struct rchar_bulk_in *b)
+{
+	lockdep_assert_held(&b->session->lock);
+	return !b->begun && cancel_work(&b->work);
+}
+
+static void give(struct rchar_bulk_in *b, struct rchar_bulk_reader *reader)
+{
+	b->begun = true;
+	b->held = true;
+	WRITE_ONCE(reader->bulk, b);
+}
+
+/**
+ * rchar_bulk_expect() - a read() is about to sleep
+ * @session: its session
+ * @reader: where it waits for a bulk, until rchar_bulk_place()
+ * @to: its buffer
+ */
+void rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *reader,
+		       const struct iov_iter *to)
+{
+	reader->room = iov_iter_count(to);
+	reader->bulk = NULL;
+	if (!user_backed_iter(to) || reader->room < RCHAR_WIRE_BULK_MIN ||
+	    signal_pending(current))
+		return;
+	spin_lock_bh(&session->lock);
+	if (session->bulk_in && fits(session, reader, session->bulk_in) &&
+	    take_from_work(session->bulk_in))
+		give(session->bulk_in, reader);
+	else if (!session->bulk_reader)
+		session->bulk_reader = reader;
+	spin_unlock_bh(&session->lock);
+}
+
+/* The program's memory for all of it, or NULL. */
+static struct rchar_transfer *pin(struct rchar_bulk_in *b, const struct iov_iter *to)
+{
+	unsigned int pages = iov_iter_npages(to, RCHAR_TRANSFER_PAGES);
+	struct iov_iter iter = *to;
+	struct rchar_transfer *t;
+
+	t = rchar_transfer_create(b->session, &b->keys, b->io.offset, false, pages,
+				  GFP_KERNEL);
+	if (!t)
+		return NULL;
+	if (!rchar_transfer_pin(t, &iter, b->io.len) && t->io.len == b->io.len)
+		return t;
+	rchar_transfer_put(t);
+	return NULL;
+}
+
+/* Nothing writes to the program's memory any more when this returns. */
+static int read_to(struct rchar_bulk_in *b, struct rchar_transfer *t)
+{
+	rchar_transfer_start(t, NULL);
+	if (wait_for_completion_interruptible(&t->done)) {
+		rchar_rdma_cancel(b->session->flow, &b->keys, -EINTR);
+		wait_for_completion(&t->done);
+	}
+	return t->io.error;
+}
+
+/* True: the bytes have been read by the program. */
+static bool settle(struct rchar_bulk_in *b, int error)
+{
+	struct rchar_session *s = b->session;
+	bool placed = false;
+
+	spin_lock_bh(&s->lock);
+	if (!b->over) {
+		s->bulk_in = NULL;
+		s->bulk_got = !error;
+		/* After a half-close all counts as read already. */
+		placed = !error && !rchar_session_data_unwanted(s);
+		if (placed)
+			s->rx_read += b->io.len;
+		send_answer(b, error ? RCHAR_TAKEN_REFUSED : RCHAR_TAKEN_OK);
+	}
+	spin_unlock_bh(&s->lock);
+	if (placed)
+		rchar_stats_inc(&s->channel->stats.placed);
+	return placed;
+}
+
+/**
+ * rchar_bulk_place() - it sleeps no more
+ * @session: its session
+ * @reader: after rchar_bulk_expect()
+ * @to: the same; advanced behind what is read
+ *
+ * Takes the bulk that came, if one did; or leaves it to work().
+ *
+ * Context: process; waits for the READ, and for the end of the connection should a
+ * signal come then.
+ * Return: bytes, or 0.
+ */
+ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader *reader,
+			 struct iov_iter *to)
+{
+	struct rchar_transfer *t = NULL;
+	struct rchar_bulk_in *b;
+	ssize_t done = 0;
+
+	spin_lock_bh(&session->lock);
+	if (session->bulk_reader == reader)
+		session->bulk_reader = NULL;
+	b = reader->bulk;
+	spin_unlock_bh(&session->lock);
+	if (!b)
+		return 0;
+	if (!signal_pending(current) && keyless_reads(b))
+		t = pin(b, to);
+	if (!t) {
+		spin_lock_bh(&session->lock);
+		b->held = false;
+		spin_unlock_bh(&session->lock);
+		queue_work(bulk_wq, &b->work);
+		return 0;
+	}
+	if (settle(b, read_to(b, t))) {
+		done = b->io.len;
+		iov_iter_advance(to, done);
+	}
+	rchar_transfer_put(t);
+	release(b);
+	return done;
+}
+
+/* To a reader that sleeps, if what comes next is this. */
+static bool hand_over(struct rchar_session *s, struct rchar_bulk_in *b)
+{
+	struct rchar_bulk_reader *reader = s->bulk_reader;
+
+	if (!reader || !fits(s, reader, b))
+		return false;
+	s->bulk_reader = NULL;
+	give(b, reader);
+	wake_up_interruptible(&s->read_wait);
+	return true;
+}
+
+/* ---- frames ---- */
 
 static struct rchar_bulk_in *create(struct rchar_session *s,
 				    const struct rchar_wire_bulk *wire)
@@ -202,7 +377,8 @@ enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
 	session->bulk_left = b->io.len;
 	session->bulk_got = false;
 	session->bulk_in = b;
-	queue_work(bulk_wq, &b->work);
+	if (!hand_over(session, b))
+		queue_work(bulk_wq, &b->work);
 	return RCHAR_FRAME_OK;
 }
 
@@ -221,6 +397,21 @@ void rchar_bulk_in_over(struct rchar_session *session)
 	b->over = true;
 	/* What is in the send queue comes back; the rest ends now. */
 	rchar_rdma_cancel(session->flow, &b->keys, -ECANCELED);
+}
+
+/**
+ * rchar_bulk_in_stop() - what is read now is wanted no more
+ * @session: the session, just half-closed; its lock is held
+ *
+ * A reader that waits for its READ would not see it.
+ */
+void rchar_bulk_in_stop(struct rchar_session *session)
+{
+	struct rchar_bulk_in *b = session->bulk_in;
+
+	lockdep_assert_held(&session->lock);
+	if (b && b->held)
+		rchar_rdma_cancel(session->flow, &b->keys, -ECANCELED);
 }
 
 /**

@@ -42,10 +42,33 @@ static int read_end(struct rchar_session *s)
 }
 
 /**
+ * rchar_chardev_may_read() - is there no reason to wait?
+ * @s: the session
+ */
+bool rchar_chardev_may_read(struct rchar_session *s)
+{
+	return rchar_session_readable(s) || read_end(s);
+}
+
+/**
+ * rchar_chardev_wait_readable() - for rchar_chardev_read()
+ * @s: the session
+ * @to: not used
+ *
+ * Return: 0 or -ERESTARTSYS.
+ */
+ssize_t rchar_chardev_wait_readable(struct rchar_session *s, struct iov_iter *to)
+{
+	return wait_event_interruptible(s->read_wait, rchar_chardev_may_read(s));
+}
+
+/**
  * rchar_chardev_read() - the waiting part of file_operations.read_iter
  * @iocb: the request
  * @to: where to
  * @take: moves what there is, with the read mutex: bytes, 0 when there is nothing, or
+ *	  a negative errno
+ * @wait: sleeps, without the mutex: 0 to look again; bytes, which it has moved itself; or
  *	  a negative errno
  *
  * A reader that sleeps holds no lock, so that it is in nobody's way.
@@ -53,7 +76,8 @@ static int read_end(struct rchar_session *s)
  * Return: bytes; 0 at end of file; or see "Errno table" in Documentation/uapi.rst.
  */
 ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
-			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to))
+			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to),
+			   ssize_t (*wait)(struct rchar_session *s, struct iov_iter *to))
 {
 	struct rchar_session *s = iocb->ki_filp->private_data;
 	bool nowait = rchar_chardev_nowait(iocb);
@@ -75,8 +99,7 @@ ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
 			continue;
 		if (nowait)
 			return -EAGAIN;
-		ret = wait_event_interruptible(s->read_wait, rchar_session_readable(s) ||
-							     read_end(s));
+		ret = wait(s, to);
 		if (ret)
 			return ret;
 	}

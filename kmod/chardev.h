@@ -24,7 +24,10 @@ static inline gfp_t rchar_chardev_gfp(const struct kiocb *iocb)
 
 int rchar_chardev_lock(struct mutex *mutex, bool nowait);
 ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
-			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to));
+			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to),
+			   ssize_t (*wait)(struct rchar_session *s, struct iov_iter *to));
+bool rchar_chardev_may_read(struct rchar_session *s);
+ssize_t rchar_chardev_wait_readable(struct rchar_session *s, struct iov_iter *to);
 int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait);
 int rchar_chardev_open(struct inode *inode, struct file *file);
 int rchar_chardev_release(struct inode *inode, struct file *file);

@@ -274,7 +274,8 @@ static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct ki
 	struct rchar_transfer *t;
 	int ret;
 
-	t = rchar_transfer_create(s, iocb->ki_pos, write, pages, rchar_chardev_gfp(iocb));
+	t = rchar_transfer_create(s, &s->import->keys, iocb->ki_pos, write, pages,
+				  rchar_chardev_gfp(iocb));
 	if (!t)
 		return ERR_PTR(-ENOMEM);
 	ret = rchar_transfer_pin(t, iter, min_t(size_t, len, TRANSFER_MAX));
@@ -292,8 +293,8 @@ static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb,
 	struct rchar_transfer *t;
 	ssize_t ret;
 
-	t = rchar_transfer_create(s, iocb->ki_pos, write, DIV_ROUND_UP(want, PAGE_SIZE),
-				  GFP_KERNEL);
+	t = rchar_transfer_create(s, &s->import->keys, iocb->ki_pos, write,
+				  DIV_ROUND_UP(want, PAGE_SIZE), GFP_KERNEL);
 	if (!t)
 		return -ENOMEM;
 	ret = rchar_transfer_bounce(t, want);
@@ -465,7 +466,7 @@ static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, 
 		return -EINVAL;
 	if (import->access != RCHAR_ACCESS_RW)
 		return -EROFS;
-	t = rchar_transfer_create(s, a->offset, false, 1, GFP_KERNEL);
+	t = rchar_transfer_create(s, &s->import->keys, a->offset, false, 1, GFP_KERNEL);
 	if (!t)
 		return -ENOMEM;
 	t->io.atomic = a->op;

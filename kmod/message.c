@@ -67,7 +67,7 @@ static ssize_t take(struct rchar_session *s, struct iov_iter *to)
 
 static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	return rchar_chardev_read(iocb, to, take);
+	return rchar_chardev_read(iocb, to, take, rchar_chardev_wait_readable);
 }
 
 /* ---- write ---- */

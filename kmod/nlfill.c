@@ -61,7 +61,8 @@ static int put_channel_stats(struct sk_buff *skb, const struct rchar_stats *s)
 	    put_counter(skb, RCHAR_A_STATS_READS, &s->reads) ||
 	    put_counter(skb, RCHAR_A_STATS_WRITES, &s->writes) ||
 	    put_counter(skb, RCHAR_A_STATS_CALLS, &s->calls) ||
-	    put_counter(skb, RCHAR_A_STATS_BULKS, &s->bulks))
+	    put_counter(skb, RCHAR_A_STATS_BULKS, &s->bulks) ||
+	    put_counter(skb, RCHAR_A_STATS_PLACED, &s->placed))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

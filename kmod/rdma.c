@@ -518,9 +518,9 @@ void rchar_rdma_submit(struct rchar_flow *flow, struct rchar_io *io)
 }
 
 /**
- * rchar_rdma_cancel() - the session is over
- * @flow: its flow
- * @keys: its keys
+ * rchar_rdma_cancel() - the session is over, or what these keys are for
+ * @flow: the flow of the session
+ * @keys: the keys
  * @error: negative errno for operations that did not complete
  *
  * Those in a send queue end when they come back.

@@ -28,7 +28,7 @@ struct rchar_lane;
  * @attempt: of the connection on which they are valid
  * @shift: a chunk has 1 << @shift bytes
  * @have: keys received for @attempt; all there are when the region is covered
- * @error: the session is over: negative errno for operations
+ * @error: they are used no more: negative errno for operations
  * @write_attempt: iWARP: connection on which writes completed since the last fence, or 0
  * @write_lost: iWARP: there was another one before: they may not have arrived
  */
@@ -46,7 +46,7 @@ struct rchar_keys {
 /**
  * struct rchar_io - one operation
  * @entry: of rchar_flow.ios while it has something to post
- * @keys: of its session, which it holds
+ * @keys: of the peer's memory; who submits it keeps them
  * @write: RDMA WRITE, else READ
  * @atomic: RCHAR_ATOMIC_*: an operation of the device on 8 bytes, once at most; 0: none
  * @operand: of @atomic
@@ -61,7 +61,8 @@ struct rchar_keys {
  * @failed: one of them did not complete: all begins afresh
  * @tries: connections on which one was refused, not merely lost
  * @error: what came of it, when @end is called
- * @end: it is over; called without locks, in any context but hard interrupt
+ * @end: it is over; called in any context but hard interrupt, perhaps with the lock of a
+ *	 session
  */
 struct rchar_io {
 	struct list_head entry;

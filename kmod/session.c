@@ -381,6 +381,7 @@ void rchar_session_shut(struct rchar_session *s, u8 halves)
 		s->shut |= RCHAR_SESSION_STOP_SENT;
 		if (!(s->shut & RCHAR_SESSION_FIN_RECEIVED))
 			s->wanted |= BIT(RCHAR_OP_STOP);
+		rchar_bulk_in_stop(s);
 	}
 	rchar_session_send_wanted(s);
 	rchar_session_wake(s);

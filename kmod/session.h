@@ -15,6 +15,7 @@
 
 struct rchar_bulk_in;
 struct rchar_bulk_out;
+struct rchar_bulk_reader;
 struct rchar_channel;
 struct rchar_export;
 struct rchar_import;
@@ -84,6 +85,7 @@ struct rchar_txbuf;
  * @bulk_id: of the last one
  * @bulk_pending: bytes at the end of @tx_next that it stands for, not acknowledged yet
  * @bulk_in: what is being read from the peer, or NULL
+ * @bulk_reader: a read() that sleeps and wants to place the next one itself, or NULL
  * @bulk_left: bytes of the peer's last BULK that frames may still bring
  * @bulk_got: they are there, by READ: frames that bring them are dropped
  * @import: memory, opened here: what is known of the peer's region
@@ -141,6 +143,7 @@ struct rchar_session {
 	u32 bulk_id;
 	u32 bulk_pending;
 	struct rchar_bulk_in *bulk_in;
+	struct rchar_bulk_reader *bulk_reader;
 	u32 bulk_left;
 	bool bulk_got;
 	struct rchar_import *import;

@@ -31,6 +31,7 @@ struct rchar_stats {
 	atomic64_t writes;
 	atomic64_t calls;
 	atomic64_t bulks;
+	atomic64_t placed;
 };
 
 static inline void rchar_stats_add(atomic64_t *counter, u64 n)

@@ -63,9 +63,23 @@ static ssize_t drain(struct rchar_session *s, struct iov_iter *to)
 	return done;
 }
 
+/* What a large write of the peer brings meanwhile goes to where it is wanted. */
+static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
+{
+	struct rchar_bulk_reader reader;
+	ssize_t done;
+	int ret;
+
+	rchar_bulk_expect(s, &reader, to);
+	ret = wait_event_interruptible(s->read_wait, READ_ONCE(reader.bulk) ||
+						     rchar_chardev_may_read(s));
+	done = rchar_bulk_place(s, &reader, to);
+	return done ?: ret;
+}
+
 static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	return rchar_chardev_read(iocb, to, drain);
+	return rchar_chardev_read(iocb, to, drain, wait_for_bytes);
 }
 
 /* ---- write ---- */

@@ -56,21 +56,27 @@ void rchar_transfer_put(struct rchar_transfer *t)
 	kref_put(&t->ref, release);
 }
 
+/* Of a memory channel. */
+static void count(const struct rchar_transfer *t)
+{
+	struct rchar_stats *stats = &t->session->channel->stats;
+
+	if (t->io.atomic) {
+		rchar_stats_inc(&stats->calls);
+	} else {
+		rchar_stats_inc(t->io.write ? &stats->writes : &stats->reads);
+		rchar_stats_add(t->io.write ? &stats->tx_bytes : &stats->rx_bytes, t->io.len);
+	}
+}
+
 /* Everything but what rdma.c does. */
 static void finish(struct rchar_transfer *t, bool dirty)
 {
-	struct rchar_session *s = t->session;
 	struct kiocb *iocb = t->iocb;
 	long ret = t->io.error ?: (long)t->io.len;
 
-	if (!t->io.error && t->io.atomic) {
-		rchar_stats_inc(&s->channel->stats.calls);
-	} else if (!t->io.error) {
-		rchar_stats_inc(t->io.write ? &s->channel->stats.writes :
-					       &s->channel->stats.reads);
-		rchar_stats_add(t->io.write ? &s->channel->stats.tx_bytes :
-					       &s->channel->stats.rx_bytes, t->io.len);
-	}
+	if (!t->io.error && t->session->import)
+		count(t);
 	/* The program may look at its memory as soon as it is told. */
 	if (t->mm)
 		release_pages_of(t, dirty);
@@ -111,14 +117,16 @@ static void io_end(struct rchar_io *io)
 /**
  * rchar_transfer_create() - a transfer without memory
  * @session: the session
- * @offset: in the region
+ * @keys: of the peer's memory; the caller keeps them until it is over
+ * @offset: in that
  * @write: to the peer
  * @pages: how many it has room for, at most RCHAR_TRANSFER_PAGES
  * @gfp: how to allocate
  *
  * Return: the transfer, with one reference, or NULL.
  */
-struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 offset,
+struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
+					     struct rchar_keys *keys, u64 offset,
 					     bool write, unsigned int pages, gfp_t gfp)
 {
 	struct rchar_transfer *t;
@@ -136,7 +144,7 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 
 	INIT_LIST_HEAD(&t->io.entry);
 	t->max_pages = pages;
 	t->pages = (struct page **)(t->vecs + pages);
-	t->io.keys = &session->import->keys;
+	t->io.keys = keys;
 	t->io.offset = offset;
 	t->io.write = write;
 	t->io.vecs = t->vecs;
@@ -224,7 +232,8 @@ int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t l
 	if (!t->nr_pages)
 		return ret ?: -EFAULT;
 	t->mm = mm;
-	t->mm_held = mm != t->session->import->mm;
+	/* The read() of a stream waits for the end. */
+	t->mm_held = t->session->import && mm != t->session->import->mm;
 	if (t->mm_held)
 		mmgrab(mm);
 	atomic64_add(t->nr_pages, &mm->pinned_vm);

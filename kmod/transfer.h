@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A read or write of a program, from its memory to that of the peer. */
+/* A read or write of a program, between its memory and that of the peer. */
 #ifndef RCHAR_TRANSFER_H
 #define RCHAR_TRANSFER_H
 
@@ -25,7 +25,8 @@ struct rchar_session;
  * @done: it is over, @io.error says how
  * @work: for what is not for soft interrupts
  * @mm: whose limit @pages count against, or NULL: they are copies of our own
- * @mm_held: holds a reference to @mm, which is not that of who opened the file
+ * @mm_held: holds a reference to @mm, as nobody else might: of memory channels, when it is
+ *	     not that of who opened the file
  * @nr_pages: length of @pages
  * @max_pages: room in @pages and @vecs
  * @pages: pinned, or our own
@@ -46,7 +47,8 @@ struct rchar_transfer {
 	struct bio_vec vecs[];
 };
 
-struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, u64 offset,
+struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
+					     struct rchar_keys *keys, u64 offset,
 					     bool write, unsigned int pages, gfp_t gfp);
 void rchar_transfer_put(struct rchar_transfer *t);
 bool rchar_may_pin(struct mm_struct *mm, unsigned int pages);

@@ -41,11 +41,20 @@ printf untouched | dd of=/dev/rchar/ro conv=notrunc 2>/dev/null
 importer=$!
 
 # A writer to whoever opens, without a copy.
-rchar add bvictim stream listen 10.0.0.1 window 128k
+rchar add bvictim stream listen 10.0.0.1 window 128k recovery-timeout 1s
 rchar add writer stream listen 10.0.0.1 zero-copy-min 64k
 head -c 64k /dev/zero | tr '\0' B >/tmp/b
 (while [ ! -e /tmp/stop ]; do dd if=/tmp/b of=/dev/rchar/writer bs=64k; done) 2>/dev/null &
 writer=$!
+
+# Readers that wait for what comes, with room for it.
+rchar add breader stream listen 10.0.0.1 window 128k recovery-timeout 1s
+rchar add blast stream listen 10.0.0.1 recovery-timeout 1s
+readers=()
+for i in $(seq 20); do
+	(while [ ! -e /tmp/stop ]; do dd if=/dev/rchar/breader of=/dev/null bs=128k; done) 2>/dev/null &
+	readers+=($!)
+done
 
 badpeer 10.0.0.1 victim mvictim
 ret=$?
@@ -55,12 +64,14 @@ nkeys=$(grep -c '^\(not \)\?ok' /tmp/badkeys)
 badlanes 10.0.0.1 | tee /tmp/badlanes
 ret=$((ret + PIPESTATUS[0]))
 nlanes=$(grep -c '^\(not \)\?ok' /tmp/badlanes)
-badbulk 10.0.0.1 bvictim mvictim writer | tee /tmp/badbulk
+badbulk 10.0.0.1 bvictim mvictim writer breader blast | tee /tmp/badbulk
 ret=$((ret + PIPESTATUS[0]))
 nbulk=$(grep -c '^\(not \)\?ok' /tmp/badbulk)
 touch /tmp/stop
+placed=$(rchar -j stats breader | grep -o '"placed":[0-9]*' | cut -d: -f2)
 rchar del writer
-wait $reader $importer $writer
+rchar del breader
+wait $reader $importer $writer "${readers[@]}"
 kill $traffic 2>/dev/null
 
 honest_traffic_was_not_touched() {
@@ -80,16 +91,22 @@ memory_was_not_touched() {
 	tr -d '\0' </dev/rchar/ro | grep -qx untouched
 }
 
+readers_got_what_was_good() {
+	note "$placed pieces placed in a reader's memory"
+	[ "$placed" -gt 0 ]
+}
+
 everything_was_counted() {
 	[ "$(counter a 'rchar -j version' requests_bad)" = 12 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 61 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 73 ]
 }
 
 ksft_n=$((63 + nkeys + nlanes + nbulk))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run memory_was_not_touched
+run readers_got_what_was_good
 run everything_was_counted
 echo "1..$ksft_n"
 finish

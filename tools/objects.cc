@@ -169,6 +169,7 @@ Json stats_value(nlattr *nest)
 		{RCHAR_A_STATS_WRITES, "writes", u64_value},
 		{RCHAR_A_STATS_CALLS, "calls", u64_value},
 		{RCHAR_A_STATS_BULKS, "bulks", u64_value},
+		{RCHAR_A_STATS_PLACED, "placed", u64_value},
 	};
 
 	return object(fields, static_cast<nlattr *>(nla_data(nest)), nla_len(nest));

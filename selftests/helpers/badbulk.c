@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * badbulk ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL - a peer that does rendezvous
- * wrong, at both of its ends.
+ * badbulk ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL READER-CHANNEL LAST-CHANNEL -
+ * a peer that does rendezvous wrong, at both of its ends.
  *
  * Somebody writes 64 KiB of 'B' to each session of WRITER-CHANNEL, whose zero-copy-min must
- * be that. The window of STREAM-CHANNEL is 128 KiB. Each test is a connection of its own.
+ * be that. The windows of STREAM-CHANNEL and READER-CHANNEL are 128 KiB; nobody reads from
+ * the first, and for each session of the other one somebody waits with as much room.
+ * LAST-CHANNEL is a stream that nobody has opened. Each test is a connection of its own.
  * TAP lines; the plan is the caller's.
  */
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+#include "linux/rdma_char.h"
 #include "peer.h"
 
 #define LEN 65536		/* an offer of ours, and of the writer */
 
 static const char *stream, *message, *writer;
+static const char *prefix = "";
 static char *mem;		/* LEN bytes of ours */
 static struct ibv_mr *local;	/* to use ourselves */
 static struct ibv_mr *mr;	/* to offer: begins at address 0 */
@@ -32,6 +39,9 @@ static void open_session(struct conn *c, const char *name, int type)
 	send_open(c, name, type, type == RCHAR_TYPE_MESSAGE ? 32768 : 0);
 	if (!receive_op(c, &f, RCHAR_OP_OPENED))
 		bail("no OPENED");
+	/* Until who reads is asleep: the test of the readers says whether that was enough. */
+	if (*prefix)
+		usleep(50000);
 }
 
 static void end(struct conn *c)
@@ -89,6 +99,14 @@ static int taken(struct conn *c)
 	return le32toh(t->id) == 9 ? (int)le32toh(t->status) : -2;
 }
 
+static void offered(const char *name, bool ok)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "%s%s", prefix, name);
+	result(text, ok);
+}
+
 static void offer_breaks(const char *name, struct offer change)
 {
 	struct offer o;
@@ -100,7 +118,7 @@ static void offer_breaks(const char *name, struct offer change)
 	o.offset = change.offset;
 	o.reserved = change.reserved;
 	send_bulk(&c, o);
-	result(name, disconnected(&c));
+	offered(name, disconnected(&c));
 	end(&c);
 }
 
@@ -133,12 +151,12 @@ static void offers(void)
 
 	open_session(&c, stream, RCHAR_TYPE_STREAM);
 	send_bulk(&c, good_offer());
-	result("a_good_offer_is_taken", taken(&c) == RCHAR_TAKEN_OK);
+	offered("a_good_offer_is_taken", taken(&c) == RCHAR_TAKEN_OK);
 	send_instead(&c, LEN);
 	send_data(&c, 0, 10);
-	result("and_instead_of_it_comes_too_late", alive(&c));
+	offered("and_instead_of_it_comes_too_late", alive(&c));
 	send_data(&c, RCHAR_FRAME_INSTEAD, 1);
-	result("and_what_is_late_and_too_much_breaks", disconnected(&c));
+	offered("and_what_is_late_and_too_much_breaks", disconnected(&c));
 	end(&c);
 
 	offer_breaks("an_offer_of_little", (struct offer){ .len = LEN });
@@ -148,7 +166,7 @@ static void offers(void)
 
 	open_session(&c, message, RCHAR_TYPE_MESSAGE);
 	send_bulk(&c, good_offer());
-	result("an_offer_to_a_message_session", disconnected(&c));
+	offered("an_offer_to_a_message_session", disconnected(&c));
 	end(&c);
 
 	open_session(&c, stream, RCHAR_TYPE_STREAM);
@@ -156,36 +174,36 @@ static void offers(void)
 	o = good_offer();
 	o.len = 2 * LEN;
 	send_bulk(&c, o);
-	result("an_offer_beyond_the_window_resets_the_session",
-	       receive_op(&c, &f, RCHAR_OP_RESET) && f.payload[0] == RCHAR_REASON_WINDOW &&
+	offered("an_offer_beyond_the_window_resets_the_session",
+		receive_op(&c, &f, RCHAR_OP_RESET) && f.payload[0] == RCHAR_REASON_WINDOW &&
 	       alive(&c));
 	end(&c);
 
 	open_session(&c, stream, RCHAR_TYPE_STREAM);
 	send_bulk(&c, (struct offer){ .attempt = 1, .key = mr->rkey ^ 1, .len = LEN });
-	result("an_offer_with_a_wrong_key", disconnected(&c));
+	offered("an_offer_with_a_wrong_key", disconnected(&c));
 	end(&c);
 
 	open_offer(&c);
 	send_bulk(&c, good_offer());
-	result("an_offer_before_the_last_is_settled", disconnected(&c));
+	offered("an_offer_before_the_last_is_settled", disconnected(&c));
 	end(&c);
 
 	open_offer(&c);
 	send_data(&c, 0, 10);
-	result("data_before_an_offer_is_settled", disconnected(&c));
+	offered("data_before_an_offer_is_settled", disconnected(&c));
 	end(&c);
 
 	open_offer(&c);
 	fill(&c, &f, RCHAR_OP_FIN, 1, 0);
 	send_frame(&c, &f);
-	result("fin_before_an_offer_is_settled", disconnected(&c));
+	offered("fin_before_an_offer_is_settled", disconnected(&c));
 	end(&c);
 
 	open_offer(&c);
 	send_instead(&c, LEN);
 	send_data(&c, RCHAR_FRAME_INSTEAD, 1);
-	result("more_instead_than_was_offered", disconnected(&c));
+	offered("more_instead_than_was_offered", disconnected(&c));
 	end(&c);
 
 	open_offer(&c);
@@ -194,19 +212,19 @@ static void offers(void)
 	memset(f.payload, 0, sizeof(struct rchar_wire_status));
 	f.payload[0] = RCHAR_REASON_LINGER;
 	send_frame(&c, &f);
-	result("a_reset_with_an_offer_half_settled", alive(&c));
+	offered("a_reset_with_an_offer_half_settled", alive(&c));
 	end(&c);
 
 	open_session(&c, stream, RCHAR_TYPE_STREAM);
 	send_data(&c, RCHAR_FRAME_INSTEAD, 1);
-	result("instead_of_nothing", disconnected(&c));
+	offered("instead_of_nothing", disconnected(&c));
 	end(&c);
 
 	open_session(&c, message, RCHAR_TYPE_MESSAGE);
 	fill(&c, &f, RCHAR_OP_MSG, 1, 10);
 	f.h.flags = RCHAR_FRAME_FIRST | RCHAR_FRAME_LAST | RCHAR_FRAME_INSTEAD;
 	send_frame(&c, &f);
-	result("instead_of_a_message", disconnected(&c));
+	offered("instead_of_a_message", disconnected(&c));
 	end(&c);
 }
 
@@ -350,10 +368,50 @@ static void answers(void)
 	end(&c);
 }
 
+/* ---- whose bytes never come ---- */
+
+struct victim {
+	pthread_t thread;
+	const char *name;
+	volatile int fd;
+	volatile ssize_t ret;
+};
+
+static void *read_once(void *arg)
+{
+	static char buf[2 * LEN];
+	struct victim *v = arg;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/dev/rchar/%s", v->name);
+	v->fd = open(path, O_RDWR);
+	v->ret = read(v->fd, buf, sizeof(buf));
+	return NULL;
+}
+
+static void a_reader_that_gives_up(const char *channel)
+{
+	struct victim v = { .name = channel, .ret = -2 };
+	struct conn c;
+	int i;
+
+	pthread_create(&v.thread, NULL, read_once, &v);
+	stream = channel;
+	open_offer(&c);
+	usleep(300000);
+	result("a_reader_waits_for_what_was_offered", v.ret == -2);
+	ioctl(v.fd, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_RD);
+	for (i = 0; i < 1000 && v.ret == -2; i++)
+		usleep(10000);
+	result("a_half_close_ends_a_reader_that_waits_for_what_was_offered", v.ret == 0);
+	end(&c);
+	pthread_join(v.thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 5) {
-		fprintf(stderr, "usage: badbulk ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL\n");
+	if (argc != 7) {
+		fprintf(stderr, "usage: badbulk ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL READER-CHANNEL LAST-CHANNEL\n");
 		return 2;
 	}
 	peer_addr = argv[1];
@@ -365,5 +423,10 @@ int main(int argc, char **argv)
 		bail("memory");
 	offers();
 	answers();
+	/* Now for somebody who waits for the bytes. */
+	stream = argv[5];
+	prefix = "read_";
+	offers();
+	a_reader_that_gives_up(argv[6]);
 	return failed != 0;
 }

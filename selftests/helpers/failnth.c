@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +217,33 @@ static void setup_read(void)
 	MUST(fsync(cli) == 0);
 }
 
+static pthread_t writer;
+static pid_t reader;
+
+/* When the reader sleeps; or when it has returned already, for what undo_read() reads. */
+static void *write_later(void *arg)
+{
+	char path[64], state = 0;
+	FILE *f;
+	int i;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", reader);
+	for (i = 0; i < 100 && state != 'S'; i++) {
+		usleep(2000);
+		f = fopen(path, "r");
+		MUST(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
+		fclose(f);
+	}
+	MUST(write(cli, data, 100000) == 100000);
+	return arg;
+}
+
+static void setup_read_bulk(void)
+{
+	reader = gettid();
+	MUST(!pthread_create(&writer, NULL, write_later, NULL));
+}
+
 static void setup_read_message(void)
 {
 	MUST(write(cli, data, 30000) == 30000);
@@ -240,18 +268,29 @@ static long op_read(void)
 }
 
 /* What was not read is still there, from where the read stopped. */
-static void undo_read(long ret)
+static void rest_of(long ret, long bytes)
 {
 	long at = ret < 0 ? 0 : ret;
 
-	while (at < 40000 && readable(srv, LONG_MS)) {
+	while (at < bytes && readable(srv, LONG_MS)) {
 		long n = read(srv, got + at, sizeof(got) - at);
 
 		if (n <= 0)
 			break;
 		at += n;
 	}
-	MUST(at == 40000 && !memcmp(got, data, at));
+	MUST(at == bytes && !memcmp(got, data, at));
+}
+
+static void undo_read(long ret)
+{
+	rest_of(ret, 40000);
+}
+
+static void undo_read_bulk(long ret)
+{
+	rest_of(ret, 100000);
+	pthread_join(writer, NULL);
 }
 
 static void undo_read_message(long ret)
@@ -636,6 +675,7 @@ static const struct operation {
 	{ "write_bulk", streams, NULL, op_write_bulk, arrives },
 	{ "writev", streams, NULL, op_writev, arrives },
 	{ "read", streams, setup_read, op_read, undo_read },
+	{ "read_bulk", streams, setup_read_bulk, op_read, undo_read_bulk },
 	{ "splice", streams, setup_splice, op_splice, undo_splice },
 	{ "poll", streams, NULL, op_poll, NULL },
 	{ "fsync", streams, setup_fsync, op_fsync, undo_fsync },

@@ -113,7 +113,9 @@ static uint64_t read_bytes(int fd, uint64_t seed, uint64_t off, uint64_t bytes)
 	unsigned int rand = seed + 7;
 
 	while (off < bytes) {
-		ssize_t ret = read(fd, buf, piece(&rand, bytes - off));
+		/* Often with room for whatever comes. */
+		size_t most = bytes - off < LARGE ? bytes - off : LARGE;
+		ssize_t ret = read(fd, buf, rand_r(&rand) % 2 ? most : piece(&rand, most));
 
 		if (ret < 0 && again())
 			continue;

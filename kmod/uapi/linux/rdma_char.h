@@ -311,6 +311,7 @@ enum rchar_stats_attr {
 	RCHAR_A_STATS_WRITES,		/* memory: write operations */
 	RCHAR_A_STATS_CALLS,		/* memory: atomic operations, rings and fences */
 	RCHAR_A_STATS_BULKS,		/* streams: pieces that the peer read from the writer's memory */
+	RCHAR_A_STATS_PLACED,		/* streams: those that went to a reader's memory without a copy */
 
 	__RCHAR_A_STATS_MAX
 };
