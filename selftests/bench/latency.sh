@@ -18,7 +18,7 @@ send_latency() { # SIZE
 
 	serve ib_send_lat -s "$1" -n "$repeats" -e -F -d "$device"
 	before=$(busy)
-	out=$(on "$client" "ib_send_lat -s $1 -n $repeats -e -F -d $device 10.0.0.1" | grep "^ *$1 ")
+	out=$(of_client "ib_send_lat -s $1 -n $repeats -e -F -d $device 10.0.0.1" | grep "^ *$1 ")
 	result latency "$1" 'ib_send_lat -e' us "$(awk '{ print $5 * 2 }' <<<"$out")"
 	result latency "$1" 'ib_send_lat -e' 'p99 us' "$(awk '{ print $8 * 2 }' <<<"$out")"
 	result latency "$1" 'ib_send_lat -e' 'CPU us/op' $((($(busy) - before) * 1000 / repeats))
@@ -27,20 +27,20 @@ send_latency() { # SIZE
 
 rstream_latency() { # SIZE
 	serve rstream -p 7500 -S "$1" -C 1 -I "$repeats" -T b
-	result latency "$1" 'rstream (rsockets)' us "$(on "$client" "rstream -p 7500 -s 10.0.0.1 -S $1 -C 1 -I $repeats -T b" |
+	result latency "$1" 'rstream (rsockets)' us "$(of_client "rstream -p 7500 -s 10.0.0.1 -S $1 -C 1 -I $repeats -T b" |
 		awk 'END { print $NF * 2 }')"
 	end_server
 }
 
 qperf_latency() { # SIZE TEST WHO OPTION
-	result latency "$1" "$3" us "$(on "$client" "timeout 20 qperf 10.0.0.1 -m $1 -t $qperf_seconds $4 $2" |
+	result latency "$1" "$3" us "$(of_client "qperf 10.0.0.1 -m $1 -t $qperf_seconds $4 $2" |
 		awk '/latency/ { print $3 * ($4 == "ms" ? 2000 : 2) }')"
 }
 
 rds_latency() { # SIZE
 	[ "$hosts" = 2 ] || return	# else it does not use RDMA
 	serve rds serve 10.0.0.1 7600 "$1" "$repeats"
-	result latency "$1" 'RDS' us "$(on "$client" "timeout 20 rds ping 10.0.0.2 10.0.0.1 7600 $1 $repeats")"
+	result latency "$1" 'RDS' us "$(of_client "rds ping 10.0.0.2 10.0.0.1 7600 $1 $repeats")"
 	end_server
 }
 
@@ -74,7 +74,7 @@ rchar_open() { # WHO ENDPOINT [PREFIX]...
 # All its steps of one connection, from the resolve to the established state.
 cmtime_open() {
 	serve cmtime
-	result open 'open() or connect' 'rdma_cm, cmtime' us "$(on "$client" 'cmtime -s 10.0.0.1 -c 20' |
+	result open 'open() or connect' 'rdma_cm, cmtime' us "$(of_client 'cmtime -s 10.0.0.1 -c 20' |
 		awk -F: '/^(create id|resolve addr|resolve route|create qp|connect) *:/ {
 			n = split($2, f, " "); s += f[n] } END { if (s) print s }')"
 	end_server

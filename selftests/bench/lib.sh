@@ -45,6 +45,9 @@ end_server() {
 	wait "$server" 2>/dev/null
 }
 
+# A peer's program at the client. One that hangs costs its row, not the run.
+of_client() { on "$client" "timeout 30 $*"; }
+
 # Before a program that uses sockets: over RDMA, rsocket(7).
 rsockets=(env LD_PRELOAD=/usr/lib/librspreload.so)
 

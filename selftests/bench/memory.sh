@@ -46,7 +46,7 @@ perftest_memory() { # PROGRAM RW BS BYTES DEPTH
 
 	n=$(times_of "$4")
 	serve "$1" -s "$4" -t "$5" -n "$n" -F -d "$device"
-	on "$client" "$1 -s $4 -t $5 -n $n -F -d $device 10.0.0.1" | grep "^ *$4 " >/tmp/verbs
+	of_client "$1 -s $4 -t $5 -n $n -F -d $device 10.0.0.1" | grep "^ *$4 " >/tmp/verbs
 	result memory "$row" "$1" MB/s "$(awk '{ printf "%.2f", $4 * 1.048576 }' /tmp/verbs)"
 	result memory "$row" "$1" IOPS "$(awk -v s="$4" '{ printf "%.0f", $4 * 1048576 / s }' /tmp/verbs)"
 	end_server

@@ -28,7 +28,7 @@ perftest_stream() { # PROGRAM SIZE [OPTION]
 	n=$(times_of "$2")
 	serve "$1" -s "$2" -n "$n" -F -d "$device" $3
 	before=$(busy)
-	result stream "$2" "$1${3:+ $3}" MB/s "$(on "$client" "$1 -s $2 -n $n -F -d $device $3 10.0.0.1" |
+	result stream "$2" "$1${3:+ $3}" MB/s "$(of_client "$1 -s $2 -n $n -F -d $device $3 10.0.0.1" |
 		awk -v s="$2" '$1 == s { printf "%.2f", $4 * 1.048576 }')"
 	cost stream "$2" "$1${3:+ $3}" $(($(busy) - before)) $(($2 * n))
 	end_server
@@ -40,7 +40,7 @@ rstream_stream() { # SIZE
 
 	n=$(times_of "$1")
 	serve rstream -p 7500 -S "$1" -C "$n" -T b
-	result stream "$1" 'rstream (rsockets)' MB/s "$(on "$client" "rstream -p 7500 -s 10.0.0.1 -S $1 -C $n -T b" |
+	result stream "$1" 'rstream (rsockets)' MB/s "$(of_client "rstream -p 7500 -s 10.0.0.1 -S $1 -C $n -T b" |
 		awk 'END { printf "%.2f", $(NF - 1) * 125 }')"
 	end_server
 }
@@ -50,7 +50,7 @@ iperf_stream() { # SIZE
 
 	serve iperf3 -s -1
 	before=$(busy)
-	out=$(on "$client" "iperf3 -c 10.0.0.1 -l $1 -t 1 -J" | tr -d ' \t\n' | grep -o '"sum_received":{[^}]*}')
+	out=$(of_client "iperf3 -c 10.0.0.1 -l $1 -t 1 -J" | tr -d ' \t\n' | grep -o '"sum_received":{[^}]*}')
 	result stream "$1" 'TCP, iperf3' MB/s "$(field bits_per_second <<<"$out" | awk '{ printf "%.2f", $1 / 8e6 }')"
 	cost stream "$1" 'TCP, iperf3' $(($(busy) - before)) "$(field bytes <<<"$out")"
 	end_server
