@@ -14,21 +14,23 @@ rchar_latency() { # WHO ENDPOINT SIZE
 }
 
 send_latency() { # SIZE
-	local out before
+	local out ms
 
 	serve ib_send_lat -s "$1" -n "$repeats" -e -F -d "$device"
-	before=$(busy)
+	ms=$(busy)
 	out=$(of_client "ib_send_lat -s $1 -n $repeats -e -F -d $device 10.0.0.1" | grep "^ *$1 ")
+	ms=$(($(busy) - ms))
+	end_server
+	[ -n "$out" ] || return
 	result latency "$1" 'ib_send_lat -e' us "$(awk '{ print $5 * 2 }' <<<"$out")"
 	result latency "$1" 'ib_send_lat -e' 'p99 us' "$(awk '{ print $8 * 2 }' <<<"$out")"
-	result latency "$1" 'ib_send_lat -e' 'CPU us/op' $((($(busy) - before) * 1000 / repeats))
-	end_server
+	result latency "$1" 'ib_send_lat -e' 'CPU us/op' $((ms * 1000 / repeats))
 }
 
 rstream_latency() { # SIZE
 	serve rstream -p 7500 -S "$1" -C 1 -I "$repeats" -T b
 	result latency "$1" 'rstream (rsockets)' us "$(of_client "rstream -p 7500 -s 10.0.0.1 -S $1 -C 1 -I $repeats -T b" |
-		awk 'END { print $NF * 2 }')"
+		awk 'END { if (NR) print $NF * 2 }')"
 	end_server
 }
 

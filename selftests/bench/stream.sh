@@ -41,7 +41,7 @@ rstream_stream() { # SIZE
 	n=$(times_of "$1")
 	serve rstream -p 7500 -S "$1" -C "$n" -T b
 	result stream "$1" 'rstream (rsockets)' MB/s "$(of_client "rstream -p 7500 -s 10.0.0.1 -S $1 -C $n -T b" |
-		awk 'END { printf "%.2f", $(NF - 1) * 125 }')"
+		awk 'END { if (NR) printf "%.2f", $(NF - 1) * 125 }')"
 	end_server
 }
 
