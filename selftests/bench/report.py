@@ -7,6 +7,7 @@ Medians of the rounds, with their spread; nothing is entered by hand. matplotlib
 writes SVG that is the same for the same numbers.
 """
 import collections
+import math
 import os
 import re
 import statistics
@@ -101,7 +102,9 @@ class Results:
             number = float(value)
         except ValueError:
             return
-        self.values.setdefault(key, []).append(number)
+        # What ib_send_lat says when it cannot tell the speed of the clock.
+        if math.isfinite(number):
+            self.values.setdefault(key, []).append(number)
 
     def keys(self, config, section):
         return [k for k in self.values if k[0] == config and k[1] == section]
