@@ -14,7 +14,7 @@
 #include "../../kmod/wire.h"
 
 #define DEPTH 32
-#define SENDS 16		/* buffers to send from, used in turn */
+#define SENDS 32		/* buffers to send from, used in turn; so many may be on their way */
 #define FRAME 16384
 #define BUF (sizeof(struct rchar_wire_hdr) + FRAME)
 
