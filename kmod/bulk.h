@@ -34,7 +34,7 @@ struct rchar_bulk_reader {
 };
 
 /* ---- who reads: bulkin.c ---- */
-void rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *reader,
+bool rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *reader,
 		       const struct iov_iter *to);
 ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader *reader,
 			 struct iov_iter *to);

@@ -24,6 +24,13 @@
 
 static struct workqueue_struct *bulk_wq;
 
+enum bulk_state {
+	WAITING,	/* @work is queued; a reader may still take it */
+	HELD,		/* a reader has it, and @work is not queued */
+	WORKING,	/* @work has it, perhaps left by a reader */
+	POSTED,		/* and is called for the end */
+};
+
 /**
  * struct rchar_bulk_in - bytes that can be read from the peer
  * @io: the READ, unless a reader does it
@@ -33,10 +40,8 @@ static struct workqueue_struct *bulk_wq;
  * @answer: to the peer
  * @id: the peer's; echoed
  * @segs: where to
- * @posted: @work is called for the end
- * @begun: @work is, or a reader has it or had it; session lock, like the two below
- * @held: a reader has it
- * @over: nobody wants it any more
+ * @state: who has it; WAITING and HELD change with the session's lock
+ * @over: session lock: nobody wants it any more
  * @vecs: the same memory as @segs
  */
 struct rchar_bulk_in {
@@ -47,9 +52,7 @@ struct rchar_bulk_in {
 	struct rchar_txbuf *answer;
 	__le32 id;
 	struct list_head segs;
-	bool posted;
-	bool begun;
-	bool held;
+	enum bulk_state state;
 	bool over;
 	struct bio_vec vecs[CHUNKS_MAX];
 };
@@ -110,21 +113,31 @@ static void send_answer(struct rchar_bulk_in *b, enum rchar_taken status)
 	rchar_session_queue_locked(b->session, &frames);
 }
 
-/* It is over: deliver what came, unless it is wanted no more. */
-static void end(struct rchar_bulk_in *b, enum rchar_taken status)
+/* It is over. True: what was read is wanted. */
+static bool settle(struct rchar_bulk_in *b, bool read)
 {
 	struct rchar_session *s = b->session;
+	bool wanted = false;
 
 	spin_lock_bh(&s->lock);
 	if (!b->over) {
 		s->bulk_in = NULL;
-		if (status == RCHAR_TAKEN_OK) {
-			s->bulk_got = true;
+		s->bulk_got = read;
+		/* After a half-close all counts as read by the program already. */
+		wanted = read && !rchar_session_data_unwanted(s);
+		if (wanted && b->state == HELD)
+			s->rx_read += b->io.len;
+		else if (wanted)
 			rchar_session_deliver(s, &b->segs);
-		}
-		send_answer(b, status);
+		send_answer(b, read ? RCHAR_TAKEN_OK : RCHAR_TAKEN_REFUSED);
 	}
 	spin_unlock_bh(&s->lock);
+	return wanted;
+}
+
+static void end(struct rchar_bulk_in *b, bool read)
+{
+	settle(b, read);
 	release(b);
 }
 
@@ -139,18 +152,18 @@ static void work(struct work_struct *work)
 {
 	struct rchar_bulk_in *b = container_of(work, struct rchar_bulk_in, work);
 
-	if (b->posted) {
-		end(b, b->io.error ? RCHAR_TAKEN_REFUSED : RCHAR_TAKEN_OK);
+	if (b->state == POSTED) {
+		end(b, !b->io.error);
 		return;
 	}
 	spin_lock_bh(&b->session->lock);
-	b->begun = true;
+	b->state = WORKING;
 	spin_unlock_bh(&b->session->lock);
 	if (!keyless_reads(b) || !make_room(b)) {
-		end(b, RCHAR_TAKEN_REFUSED);
+		end(b, false);
 	} else {
 		/* Should the key be of an earlier connection, it waits for the frames. */
-		b->posted = true;
+		b->state = POSTED;
 		rchar_rdma_submit(b->session->flow, &b->io);
 	}
 }
@@ -168,19 +181,18 @@ static bool fits(const struct rchar_session *s, const struct rchar_bulk_reader *
 /*
  * True: work() will not run for it. What a reader could not take it does not get again.
  *
- * cancel_work() must not meet queue_work(), which then does nothing. Until it is begun only
+ * cancel_work() must not meet queue_work(), which then does nothing. While it is WAITING only
  * rchar_bulk_receive() does that, with the same lock.
  */
 static bool take_from_work(struct rchar_bulk_in *b)
 {
 	lockdep_assert_held(&b->session->lock);
-	return !b->begun && cancel_work(&b->work);
+	return b->state == WAITING && cancel_work(&b->work);
 }
 
 static void give(struct rchar_bulk_in *b, struct rchar_bulk_reader *reader)
 {
-	b->begun = true;
-	b->held = true;
+	b->state = HELD;
 	WRITE_ONCE(reader->bulk, b);
 }
 
@@ -189,72 +201,56 @@ static void give(struct rchar_bulk_in *b, struct rchar_bulk_reader *reader)
  * @session: its session
  * @reader: where it waits for a bulk, until rchar_bulk_place()
  * @to: its buffer
+ *
+ * Return: false when none will come to this one: then rchar_bulk_place() is not called.
  */
-void rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *reader,
+bool rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *reader,
 		       const struct iov_iter *to)
 {
+	bool expected = true;
+
 	reader->room = iov_iter_count(to);
 	reader->bulk = NULL;
 	if (!user_backed_iter(to) || reader->room < RCHAR_WIRE_BULK_MIN ||
 	    signal_pending(current))
-		return;
+		return false;
 	spin_lock_bh(&session->lock);
 	if (session->bulk_in && fits(session, reader, session->bulk_in) &&
 	    take_from_work(session->bulk_in))
 		give(session->bulk_in, reader);
 	else if (!session->bulk_reader)
 		session->bulk_reader = reader;
+	else
+		expected = false;
 	spin_unlock_bh(&session->lock);
+	return expected;
 }
 
 /* The program's memory for all of it, or NULL. */
 static struct rchar_transfer *pin(struct rchar_bulk_in *b, const struct iov_iter *to)
 {
-	unsigned int pages = iov_iter_npages(to, RCHAR_TRANSFER_PAGES);
 	struct iov_iter iter = *to;
 	struct rchar_transfer *t;
 
-	t = rchar_transfer_create(b->session, &b->keys, b->io.offset, false, pages,
-				  GFP_KERNEL);
-	if (!t)
+	t = rchar_transfer_pin(b->session, &b->keys, b->io.offset, false, &iter, b->io.len,
+			       GFP_KERNEL);
+	if (IS_ERR(t))
 		return NULL;
-	if (!rchar_transfer_pin(t, &iter, b->io.len) && t->io.len == b->io.len)
+	if (t->io.len == b->io.len)
 		return t;
 	rchar_transfer_put(t);
 	return NULL;
 }
 
-/* Nothing writes to the program's memory any more when this returns. */
-static int read_to(struct rchar_bulk_in *b, struct rchar_transfer *t)
+/* Nothing writes to the program's memory any more when this returns. True: it is read. */
+static bool read_to(struct rchar_bulk_in *b, struct rchar_transfer *t)
 {
 	rchar_transfer_start(t, NULL);
 	if (wait_for_completion_interruptible(&t->done)) {
 		rchar_rdma_cancel(b->session->flow, &b->keys, -EINTR);
 		wait_for_completion(&t->done);
 	}
-	return t->io.error;
-}
-
-/* True: the bytes have been read by the program. */
-static bool settle(struct rchar_bulk_in *b, int error)
-{
-	struct rchar_session *s = b->session;
-	bool placed = false;
-
-	spin_lock_bh(&s->lock);
-	if (!b->over) {
-		s->bulk_in = NULL;
-		s->bulk_got = !error;
-		/* After a half-close all counts as read already. */
-		placed = !error && !rchar_session_data_unwanted(s);
-		if (placed)
-			s->rx_read += b->io.len;
-		send_answer(b, error ? RCHAR_TAKEN_REFUSED : RCHAR_TAKEN_OK);
-	}
-	spin_unlock_bh(&s->lock);
-	if (placed)
-		rchar_stats_inc(&s->channel->stats.placed);
-	return placed;
+	return !t->io.error;
 }
 
 /**
@@ -287,7 +283,7 @@ ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader
 		t = pin(b, to);
 	if (!t) {
 		spin_lock_bh(&session->lock);
-		b->held = false;
+		b->state = WORKING;
 		spin_unlock_bh(&session->lock);
 		queue_work(bulk_wq, &b->work);
 		return 0;
@@ -295,6 +291,7 @@ ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader
 	if (settle(b, read_to(b, t))) {
 		done = b->io.len;
 		iov_iter_advance(to, done);
+		rchar_stats_inc(&session->channel->stats.placed);
 	}
 	rchar_transfer_put(t);
 	release(b);
@@ -410,7 +407,7 @@ void rchar_bulk_in_stop(struct rchar_session *session)
 	struct rchar_bulk_in *b = session->bulk_in;
 
 	lockdep_assert_held(&session->lock);
-	if (b && b->held)
+	if (b && b->state == HELD)
 		rchar_rdma_cancel(session->flow, &b->keys, -ECANCELED);
 }
 

@@ -270,19 +270,8 @@ static ssize_t limit(struct rchar_session *s, loff_t pos, size_t len, bool write
 static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct kiocb *iocb,
 					      struct iov_iter *iter, size_t len, bool write)
 {
-	unsigned int pages = iov_iter_npages(iter, RCHAR_TRANSFER_PAGES);
-	struct rchar_transfer *t;
-	int ret;
-
-	t = rchar_transfer_create(s, &s->import->keys, iocb->ki_pos, write, pages,
-				  rchar_chardev_gfp(iocb));
-	if (!t)
-		return ERR_PTR(-ENOMEM);
-	ret = rchar_transfer_pin(t, iter, min_t(size_t, len, TRANSFER_MAX));
-	if (!ret)
-		return t;
-	rchar_transfer_put(t);
-	return ERR_PTR(ret);
+	return rchar_transfer_pin(s, &s->import->keys, iocb->ki_pos, write, iter,
+				  min_t(size_t, len, TRANSFER_MAX), rchar_chardev_gfp(iocb));
 }
 
 /* Returns bytes, or why there are none. */

@@ -70,7 +70,8 @@ static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
 	ssize_t done;
 	int ret;
 
-	rchar_bulk_expect(s, &reader, to);
+	if (!rchar_bulk_expect(s, &reader, to))
+		return rchar_chardev_wait_readable(s, to);
 	ret = wait_event_interruptible(s->read_wait, READ_ONCE(reader.bulk) ||
 						     rchar_chardev_may_read(s));
 	done = rchar_bulk_place(s, &reader, to);

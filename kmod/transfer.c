@@ -202,18 +202,8 @@ bool rchar_may_pin(struct mm_struct *mm, unsigned int pages)
 	return atomic64_read(&mm->pinned_vm) + pages <= limit || capable(CAP_IPC_LOCK);
 }
 
-/**
- * rchar_transfer_pin() - use the program's own memory
- * @t: a transfer without memory
- * @iter: user memory; advanced behind what is taken
- * @len: bytes wanted
- *
- * Takes as much as there is, and as the transfer has room for: see @t->io.len.
- *
- * Context: process; may sleep to fault pages in.
- * Return: 0; -EFAULT when there is none; -ENOMEM when RLIMIT_MEMLOCK is in the way.
- */
-int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
+/* As much as there is, and as the transfer has room for: see @t->io.len. */
+static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
 {
 	struct mm_struct *mm = current->mm;
 	unsigned int nr = 0;
@@ -242,6 +232,38 @@ int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t l
 		if (!PageDirty(compound_head(t->pages[i])))
 			set_page_dirty_lock(t->pages[i]);
 	return 0;
+}
+
+/**
+ * rchar_transfer_pin() - a transfer with the program's own memory
+ * @session: the session
+ * @keys: of the peer's memory; the caller keeps them until it is over
+ * @offset: in that
+ * @write: to the peer
+ * @iter: user memory; advanced behind what is taken
+ * @len: bytes wanted; fewer are taken when no more can be pinned, or are in too many pages
+ * @gfp: how to allocate
+ *
+ * Context: process; may sleep to fault pages in.
+ * Return: the transfer, with one reference; -EFAULT when there is no memory there; -ENOMEM,
+ * also when RLIMIT_MEMLOCK is in the way.
+ */
+struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
+					  struct rchar_keys *keys, u64 offset, bool write,
+					  struct iov_iter *iter, size_t len, gfp_t gfp)
+{
+	unsigned int pages = iov_iter_npages(iter, RCHAR_TRANSFER_PAGES);
+	struct rchar_transfer *t;
+	int ret;
+
+	t = rchar_transfer_create(session, keys, offset, write, pages, gfp);
+	if (!t)
+		return ERR_PTR(-ENOMEM);
+	ret = pin(t, iter, len);
+	if (!ret)
+		return t;
+	rchar_transfer_put(t);
+	return ERR_PTR(ret);
 }
 
 /**

@@ -52,7 +52,9 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
 					     bool write, unsigned int pages, gfp_t gfp);
 void rchar_transfer_put(struct rchar_transfer *t);
 bool rchar_may_pin(struct mm_struct *mm, unsigned int pages);
-int rchar_transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len);
+struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
+					  struct rchar_keys *keys, u64 offset, bool write,
+					  struct iov_iter *iter, size_t len, gfp_t gfp);
 int rchar_transfer_bounce(struct rchar_transfer *t, size_t len);
 size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter);
 void rchar_transfer_start(struct rchar_transfer *t, struct kiocb *iocb);
