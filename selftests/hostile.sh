@@ -68,7 +68,7 @@ badbulk 10.0.0.1 bvictim mvictim writer breader blast | tee /tmp/badbulk
 ret=$((ret + PIPESTATUS[0]))
 nbulk=$(grep -c '^\(not \)\?ok' /tmp/badbulk)
 touch /tmp/stop
-placed=$(rchar -j stats breader | grep -o '"placed":[0-9]*' | cut -d: -f2)
+placed=$(counter a 'rchar -j stats breader' placed)
 rchar del writer
 rchar del breader
 wait $reader $importer $writer "${readers[@]}"

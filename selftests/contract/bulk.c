@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Large writes, whose bytes the peer reads from where they are. */
 #include "contract.h"
+#include "../helpers/asleep.h"
 
 #define PIECE (1 << 20)
 #define HALF (PIECE / 2)
@@ -280,20 +281,6 @@ static long placed(void)
 	return largest("rchar -j stats here", "placed");
 }
 
-static void until_asleep(pid_t tid)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	do {
-		usleep(1000);
-		f = fopen(path, "r");
-		CHECK(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
-		fclose(f);
-	} while (state != 'S');
-}
-
 /* One read(), in a thread, of a program's memory of any kind. */
 struct one_read {
 	pthread_t thread;
@@ -319,8 +306,7 @@ static void sleep_in(struct one_read *r)
 {
 	r->tid = 0;
 	CHECK(!pthread_create(&r->thread, NULL, read_once, r));
-	EVENTUALLY(r->tid);
-	until_asleep(r->tid);
+	EVENTUALLY(r->tid && asleep(r->tid));
 }
 
 static int waiting_bytes(int fd)

@@ -24,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include "asleep.h"
 #include "genl.h"
 #include "linux/rdma_char.h"
 
@@ -223,17 +224,10 @@ static pid_t reader;
 /* When the reader sleeps; or when it has returned already, for what undo_read() reads. */
 static void *write_later(void *arg)
 {
-	char path[64], state = 0;
-	FILE *f;
 	int i;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", reader);
-	for (i = 0; i < 100 && state != 'S'; i++) {
+	for (i = 0; i < 100 && !asleep(reader); i++)
 		usleep(2000);
-		f = fopen(path, "r");
-		MUST(f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
-		fclose(f);
-	}
 	MUST(write(cli, data, 100000) == 100000);
 	return arg;
 }
