@@ -100,7 +100,7 @@ perf_help() {
 	local option
 
 	"$perf" -h | grep -q '^usage: rchar-perf'
-	for option in s t n c d w q 1 j; do
+	for option in s t n c d w q 1 T j; do
 		"$perf" -h | grep -q "^  -$option, " || { echo "no -$option in the help"; return 1; }
 		grep -q "^\.BR .*$option \", \"" ../Documentation/rchar-perf.1 || { echo "no -$option in the manual"; return 1; }
 	done
@@ -109,7 +109,7 @@ perf_help() {
 perf_over_tcp() {
 	local server out
 
-	"$perf" serve tcp:127.0.0.1:7479 &
+	"$perf" serve tcp:127.0.0.1:7479 "$@" &
 	server=$!
 	until_true 10 "$perf" open tcp:127.0.0.1:7479 -n 1
 	for out in "bandwidth -s 1,64k -t 0.1" "latency -n 20" "open -n 5" "sessions -c 1,20 -t 0.1"; do
@@ -122,8 +122,9 @@ perf_over_tcp() {
 	kill $server
 	rm -f /tmp/perf.$$
 }
+perf_serves_with_threads() { perf_over_tcp -T; }
 
-plan 11
+plan 12
 run unknown_command
 run unknown_option
 run missing_words
@@ -135,4 +136,5 @@ run unknown_netns
 run perf_wrong_words
 run perf_help
 run perf_over_tcp
+run perf_serves_with_threads
 finish

@@ -13,6 +13,7 @@ struct Options {
 	bool write = false;	  // memory: to the peer
 	bool sequential = false;  // memory: not at random
 	bool once = false;	  // serve: one session
+	bool threads = false;	  // serve: one for each session
 	std::vector<uint32_t> sizes{65536};
 	std::vector<uint32_t> counts{1, 16, 256};  // sessions
 	uint32_t depth = 1;			   // memory: requests at once

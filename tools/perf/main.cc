@@ -15,7 +15,7 @@ namespace {
 
 void print_help()
 {
-	puts("usage: rchar-perf serve ENDPOINT [-1]\n"
+	puts("usage: rchar-perf serve ENDPOINT [-1] [-T]\n"
 	     "       rchar-perf bandwidth ENDPOINT [-s SIZES] [-t SEC] [-d N] [-w] [-q]\n"
 	     "       rchar-perf latency ENDPOINT [-s SIZES] [-n N] [-w]\n"
 	     "       rchar-perf open ENDPOINT [-n N]\n"
@@ -40,6 +40,7 @@ void print_help()
 	     "  -w, --write       memory: write\n"
 	     "  -q, --sequential  memory: one block behind the other, not at random\n"
 	     "  -1, --once        serve: one session, then end\n"
+	     "  -T, --threads     serve: one thread for each session\n"
 	     "  -j, --json        one JSON object for each result\n"
 	     "  -h, --help        this");
 }
@@ -87,12 +88,12 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 		{"repeat", required_argument, nullptr, 'n'}, {"count", required_argument, nullptr, 'c'},
 		{"depth", required_argument, nullptr, 'd'}, {"write", no_argument, nullptr, 'w'},
 		{"sequential", no_argument, nullptr, 'q'},  {"once", no_argument, nullptr, '1'},
-		{"json", no_argument, nullptr, 'j'},	    {"help", no_argument, nullptr, 'h'},
-		{nullptr, 0, nullptr, 0},
+		{"threads", no_argument, nullptr, 'T'},	    {"json", no_argument, nullptr, 'j'},
+		{"help", no_argument, nullptr, 'h'},	    {nullptr, 0, nullptr, 0},
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "s:t:n:c:d:wq1jh", longs, nullptr)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:t:n:c:d:wq1Tjh", longs, nullptr)) != -1) {
 		switch (c) {
 		case 's':
 			options->sizes = parse_sizes(optarg, BLOCK_MAX);
@@ -119,6 +120,9 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 		case '1':
 			options->once = true;
 			break;
+		case 'T':
+			options->threads = true;
+			break;
 		case 'j':
 			options->json = true;
 			break;
@@ -139,7 +143,7 @@ void run(Words words, Options options, bool has_size)
 
 	words.end();
 	if (work == "serve") {
-		serve(endpoint, options.once);
+		serve(endpoint, options.once, options.threads);
 		return;
 	}
 	if (work != "bandwidth" && work != "latency" && work != "open" && work != "sessions")

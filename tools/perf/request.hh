@@ -10,7 +10,7 @@ enum class Work : uint32_t {
 	sink = 1,    // read until the end, then say how many bytes (a le64)
 	echo = 2,    // send back each block
 	greet = 3,   // send one byte at once
-	shared = 4,  // as sink, but one thread for all sessions
+	shared = 4,  // as sink, but counted for its group, too
 	total = 5,   // read a le64, and send it back when shared sessions of the group got so many bytes
 };
 
@@ -32,4 +32,7 @@ struct Request {
 constexpr uint32_t BLOCK_MAX = 64u << 20;
 
 class Endpoint;
-void serve(Endpoint &endpoint, bool once);
+
+// Until it is killed; @once: until one session is over. @threads: one for each session, also
+// of those that otherwise share one.
+void serve(Endpoint &endpoint, bool once, bool threads);

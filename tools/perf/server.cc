@@ -2,13 +2,11 @@
 // The side that is called: one loop accepts, each session says what it wants. Sessions that
 // are measured by themselves get a thread; the many share one.
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
@@ -65,6 +63,7 @@ class Shared {
 public:
 	Shared() : epoll_(epoll_create1(EPOLL_CLOEXEC)), buffer_(SINK_BUFFER) {}
 
+	// To the thread that all share.
 	void add(Fd fd, uint32_t group)
 	{
 		int raw = fd.get();
@@ -76,6 +75,7 @@ public:
 		{
 			std::lock_guard<std::mutex> lock(mutex_);
 			sessions_.emplace(raw, Session{std::move(fd), group, 0});
+			begin(group);
 		}
 		epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, raw, &event);
 		if (!started_)
@@ -83,15 +83,39 @@ public:
 		started_ = true;
 	}
 
-	// Also returns when the client is gone.
-	void wait_for(int fd, uint32_t group, uint64_t bytes)
+	// Has a thread of its own, the caller's, until the session is over.
+	void sink(int fd, uint32_t group)
+	{
+		std::vector<char> buffer(OWN_BUFFER);
+		uint64_t count = 0;
+		ssize_t n;
+
+		{
+			std::lock_guard<std::mutex> lock(mutex_);
+			begin(group);
+		}
+		while ((n = read(fd, buffer.data(), buffer.size())) > 0) {
+			std::lock_guard<std::mutex> lock(mutex_);
+
+			count += n;
+			got(group, n);
+		}
+		end(fd, n, count);
+		std::lock_guard<std::mutex> lock(mutex_);
+		groups_[group].sessions--;
+		changed_.notify_all();
+	}
+
+	// Also returns when all sessions of the group are gone: their client is.
+	void wait_for(uint32_t group, uint64_t bytes)
 	{
 		std::unique_lock<std::mutex> lock(mutex_);
-		pollfd client{fd, POLLRDHUP, 0};
 
-		while (totals_[group] < bytes && !poll(&client, 1, 0))
-			changed_.wait_for(lock, std::chrono::seconds(1));
-		totals_.erase(group);
+		changed_.wait(lock, [&] {
+			const Group &g = groups_[group];
+
+			return g.bytes >= bytes || (g.begun && !g.sessions);
+		});
 	}
 
 private:
@@ -100,13 +124,42 @@ private:
 		uint32_t group;
 		uint64_t count;
 	};
+	struct Group {
+		uint64_t bytes = 0;
+		unsigned int sessions = 0;  // that are not over
+		bool begun = false;
+	};
+	static constexpr size_t OWN_BUFFER = 64 << 10;
 	Fd epoll_;
 	std::vector<char> buffer_;
 	std::mutex mutex_;  // protects the next two
 	std::map<int, Session> sessions_;
-	std::map<uint32_t, uint64_t> totals_;  // bytes, by group
+	std::map<uint32_t, Group> groups_;
 	std::condition_variable changed_;
 	bool started_ = false;
+
+	void begin(uint32_t group)
+	{
+		groups_[group].sessions++;
+		groups_[group].begun = true;
+	}
+
+	void got(uint32_t group, size_t bytes)
+	{
+		groups_[group].bytes += bytes;
+		changed_.notify_all();
+	}
+
+	// @n: what its last read() returned
+	static void end(int fd, ssize_t n, uint64_t count)
+	{
+		try {
+			if (n == 0)
+				tell_count(fd, count);
+		} catch (const Failure &) {
+			// Its client is gone.
+		}
+	}
 
 	void run()
 	{
@@ -128,15 +181,11 @@ private:
 
 		if (n > 0) {
 			it->second.count += n;
-			totals_[it->second.group] += n;
-			changed_.notify_all();
+			got(it->second.group, n);
 		} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-			try {
-				if (n == 0)
-					tell_count(fd, it->second.count);
-			} catch (const Failure &) {
-				// Its client is gone.
-			}
+			end(fd, n, it->second.count);
+			groups_[it->second.group].sessions--;
+			changed_.notify_all();
 			sessions_.erase(it);
 		}
 	}
@@ -150,7 +199,7 @@ void total(int fd, uint32_t group)
 
 	if (!read_all(fd, &bytes, sizeof(bytes)))
 		return;
-	shared.wait_for(fd, group, le64toh(bytes));
+	shared.wait_for(group, le64toh(bytes));
 	write_all(fd, &bytes, sizeof(bytes));
 }
 
@@ -163,6 +212,9 @@ void work(Fd fd, uint32_t what, uint32_t block, uint32_t group)
 			break;
 		case Work::echo:
 			echo(fd.get(), block);
+			break;
+		case Work::shared:
+			shared.sink(fd.get(), group);
 			break;
 		case Work::total:
 			total(fd.get(), group);
@@ -177,8 +229,7 @@ void work(Fd fd, uint32_t what, uint32_t block, uint32_t group)
 
 }  // namespace
 
-// Until it is killed; @once: until one session is over.
-void serve(Endpoint &endpoint, bool once)
+void serve(Endpoint &endpoint, bool once, bool threads)
 {
 	for (;;) {
 		Fd fd = endpoint.accept();
@@ -202,7 +253,7 @@ void serve(Endpoint &endpoint, bool once)
 		}
 		if (once)
 			work(std::move(fd), what, block, group);
-		else if (static_cast<Work>(what) == Work::shared)
+		else if (static_cast<Work>(what) == Work::shared && !threads)
 			shared.add(std::move(fd), group);
 		else
 			std::thread(work, std::move(fd), what, block, group).detach();
