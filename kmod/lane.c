@@ -17,6 +17,9 @@
 #include "link.h"
 #include "trace.h"
 
+#define RTU_MS		1000	/* the RTU may come so long after the first frame */
+#define STOP_REP_MS	2000	/* a CM that was notified gets so long to stop its REP */
+
 /* Teardown waits for the CM and the device; it must not share a queue with what waits
  * for teardown (link.c).
  */
@@ -203,26 +206,27 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		rchar_link_bad_frame(lane->link, &hdr, err);
 		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
 	} else if (accepting) {
-		/* It overtook the CM's RTU. Not for a bad frame: rdma_destroy_id() then
-		 * refuses the connection, and stops the REP.
-		 */
-		queue_work(lane_wq, &lane->notify_work);
+		/* It overtook the CM's RTU, or that is lost. */
+		queue_delayed_work(lane_wq, &lane->notify_work,
+				   msecs_to_jiffies(RTU_MS));
 	}
 	rchar_flow_receive_done(lane->flow, lane,
 				post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN));
 }
 
 /*
- * Until the CM knows that it is connected it could not disconnect, and the peer would not
- * hear of a failure (IBTA vol 1, 12.9.7; soft-RoCE raises no event for it). The CM's locks
- * are not for soft interrupts.
+ * The CM takes the connection for established without the RTU (IBTA vol 1, 12.9.7;
+ * soft-RoCE raises no event for it). Until then it sends its REP again and again, and gives
+ * up in the end. The CM's locks are not for soft interrupts.
  */
 static void notify_work(struct work_struct *work)
 {
-	struct rchar_lane *lane = container_of(work, struct rchar_lane, notify_work);
+	struct rchar_lane *lane = container_of(to_delayed_work(work), struct rchar_lane,
+					       notify_work);
 
-	if (READ_ONCE(lane->state) < RCHAR_LANE_CLOSING)
-		rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
+	if (READ_ONCE(lane->state) < RCHAR_LANE_CLOSING &&
+	    !completion_done(&lane->cm_connected))
+		lane->notified = !rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
 }
 
 /* ---- send; all of it under the flow's lock ---- */
@@ -516,6 +520,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_LIST_HEAD(&lane->tx.posted);
 	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
+	init_completion(&lane->cm_connected);
 	init_completion(&lane->exports_reg.done);
 	mutex_init(&lane->exports_reg.lock);
 	init_completion(&lane->bulks_reg.done);
@@ -527,7 +532,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
 	INIT_WORK(&lane->refill_work, refill_work);
 	INIT_WORK(&lane->break_work, break_work);
-	INIT_WORK(&lane->notify_work, notify_work);
+	INIT_DELAYED_WORK(&lane->notify_work, notify_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
 	if (alloc_controls(lane) || alloc_rxbufs(lane) || rchar_lane_rdma_alloc(lane)) {
 		rchar_lane_put(lane);
@@ -769,6 +774,19 @@ int rchar_lane_invalidate(struct rchar_lane *lane, struct rchar_lane_reg *reg, u
 
 /* ---- teardown ---- */
 
+/*
+ * The CM that was notified stops its REP a little later, and only of a connection that still
+ * is one (cm_establish_handler() in drivers/infiniband/core/cm.c). Disconnected before, it
+ * would send the REP for a minute, and rdma_destroy_id(), and the removal of the device,
+ * would wait for that. Without either, rdma_destroy_id() refuses, and stops it.
+ */
+static void stop_rep(struct rchar_lane *lane)
+{
+	if (lane->notified)
+		wait_for_completion_timeout(&lane->cm_connected,
+					    msecs_to_jiffies(STOP_REP_MS));
+}
+
 /* Nobody posts any more: what the queues hold comes out, then belongs to us. */
 static void drain(struct rchar_lane *lane)
 {
@@ -781,11 +799,14 @@ static void drain(struct rchar_lane *lane)
 	spin_unlock_bh(&lane->rx_lock);
 	cancel_work_sync(&lane->refill_work);
 	cancel_work_sync(&lane->break_work);
+	cancel_delayed_work_sync(&lane->notify_work);
 	if (lane->cm_id->qp) {
+		stop_rep(lane);
 		rdma_disconnect(lane->cm_id);
 		ib_drain_qp(lane->cm_id->qp);
 	}
-	cancel_work_sync(&lane->notify_work);
+	/* A completion may have queued it again. */
+	cancel_delayed_work_sync(&lane->notify_work);
 	spin_lock_bh(&lane->flow->lock);
 	rchar_lane_tx_reap(lane, NULL, &reaped);
 	spin_unlock_bh(&lane->flow->lock);
@@ -828,10 +849,7 @@ static void teardown_work(struct work_struct *work)
 		ib_free_cq(lane->cq);
 	if (lane->pd)
 		ib_dealloc_pd(lane->pd);
-	/* The link may connect again. The CM can take a minute more: of a connection that
-	 * fails just as it is established it may have forgotten that it still sends the
-	 * REP (cm_establish_handler() in drivers/infiniband/core/cm.c).
-	 */
+	/* The link may connect again; the CM can take longer. */
 	rchar_link_lane_gone(link, lane);
 	/* Waits for a running handler; none comes after it. */
 	rdma_destroy_id(id);

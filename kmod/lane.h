@@ -124,7 +124,9 @@ struct rchar_lane_tx {
  * @connect_work: initiator: from the resolved route to the request
  * @refill_work: gets memory for @refill
  * @break_work: RCHAR_FAULT_QP
- * @notify_work: tells the CM that a frame came before the RTU
+ * @notify_work: tells the CM that a frame came, but no RTU
+ * @notified: it was told, and took it
+ * @cm_connected: it has raised an event that says so, or that it is over
  * @timer: bounds the way to UP
  */
 struct rchar_lane {
@@ -173,7 +175,9 @@ struct rchar_lane {
 	struct work_struct connect_work;
 	struct work_struct refill_work;
 	struct work_struct break_work;
-	struct work_struct notify_work;
+	struct delayed_work notify_work;
+	bool notified;
+	struct completion cm_connected;
 	struct delayed_work timer;
 };
 
