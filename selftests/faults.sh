@@ -43,8 +43,9 @@ numbers() { # of the link so far
 channels_come_up() {
 	rchar add pipe stream listen 10.0.0.1
 	rchar add msg message listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
-	on b rchar -w 60 add msg message connect 10.0.0.1
+	# The default linger may be over before a slow machine has sent what was closed.
+	on b rchar -w 60 add pipe stream connect 10.0.0.1 linger 300s
+	on b rchar -w 60 add msg message connect 10.0.0.1 linger 300s
 }
 
 bad_network() { # NETEM...
@@ -170,7 +171,7 @@ unload_again_and_again_under_traffic() {
 }
 
 devices_removed_again_and_again() {
-	local n=0 round served sent
+	local i n=0 round served sent
 
 	for round in 1 2 3 4 5; do
 		[ $n -lt 3 ] || break
@@ -178,7 +179,8 @@ devices_removed_again_and_again() {
 		served=$!
 		on b rio many /dev/rchar/pipe 32 500 1000000 >/tmp/sent &
 		sent=$!
-		while kill -0 $served 2>/dev/null; do
+		for i in 1 2 3; do
+			kill -0 $served 2>/dev/null || break
 			sleep 0.5
 			rdma-del
 			rdma-add

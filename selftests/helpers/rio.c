@@ -25,12 +25,14 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/rdma_char.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define CHUNK (192 << 10)	/* the longest message */
@@ -40,6 +42,19 @@ static void die(const char *what)
 {
 	fprintf(stderr, "rio: %s: %s\n", what, strerror(errno));
 	exit(1);
+}
+
+/* Of a session: with its enum rchar_reason, as a number. */
+static void die_of(int fd, const char *what)
+{
+	int error = errno;
+	struct rchar_info info;
+
+	if (!ioctl(fd, RCHAR_IOC_INFO, &info))
+		fprintf(stderr, "rio: session %u of link %llx, reason %u, %u bytes unread\n",
+			info.session, (unsigned long long)info.link, info.reason, info.rx_queued);
+	errno = error;
+	die(what);
 }
 
 /* Is it worth another try? */
@@ -98,7 +113,7 @@ static void write_bytes(int fd, uint64_t seed, uint64_t bytes)
 			if (ret < 0 && again())
 				continue;
 			if (ret <= 0)
-				die("write");
+				die_of(fd, "write");
 			done += ret;
 		}
 		off += n;
@@ -120,7 +135,7 @@ static uint64_t read_bytes(int fd, uint64_t seed, uint64_t off, uint64_t bytes)
 		if (ret < 0 && again())
 			continue;
 		if (ret < 0)
-			die("read");
+			die_of(fd, "read");
 		if (!ret)
 			break;
 		fill(want, ret, seed, off);
@@ -171,7 +186,7 @@ static void send_messages(int fd, uint64_t seed, uint64_t count)
 			ret = write(fd, buf, len);
 		while (ret < 0 && again());
 		if (ret != (ssize_t)len)
-			die("write");
+			die_of(fd, "write");
 	}
 	free(buf);
 }
@@ -189,7 +204,7 @@ static uint64_t receive_messages(int fd, uint64_t seed)
 			ret = read(fd, buf, CHUNK);
 		while (ret < 0 && again());
 		if (ret < 0)
-			die("read");
+			die_of(fd, "read");
 		if (!ret)
 			break;
 		if (ret != (ssize_t)len || memcmp(buf, want, len)) {
@@ -227,7 +242,7 @@ static void duplex(const char *dev, uint64_t seed, uint64_t bytes)
 		die("duplex: early end");
 	pthread_join(j.thread, NULL);
 	if (fsync(j.fd))
-		die("fsync");
+		die_of(j.fd, "fsync");
 	close(j.fd);
 }
 
@@ -238,7 +253,7 @@ static void *many_one(void *arg)
 
 	while (write(fd, &j->number, sizeof(j->number)) != sizeof(j->number))
 		if (!again())
-			die("write");
+			die_of(fd, "write");
 	write_bytes(fd, j->seed + j->number, j->bytes);
 	if (close(fd))
 		die("close");
@@ -252,7 +267,7 @@ static void *serve_one(void *arg)
 
 	while (read(fd, &j->number, sizeof(j->number)) != sizeof(j->number))
 		if (!again())
-			die("read number");
+			die_of(fd, "read number");
 	j->bytes = read_bytes(fd, j->seed + j->number, 0, ~0ull);
 	close(fd);
 	return NULL;
