@@ -80,6 +80,7 @@ pieces() { # NUMBER
 
 # Everything at once: bytes, messages, sessions, memory, each of them checked.
 export RIO_PATIENT=1
+after_failure() { no_faults; rchar del all; }
 everything() { # COMMAND that begins the faults...
 	local jobs=() job bytes=8388608 fine=1
 
@@ -114,13 +115,13 @@ everything() { # COMMAND that begins the faults...
 slab_fails_one_in_a_hundred() { everything faults_of_the_module failslab 1; }
 pages_fail_one_in_a_hundred() { everything faults_of_the_module fail_page_alloc 1; }
 
-inject() { # FAULT PERCENT [EACH]: of each so many
+inject() { # FAULT PERCENT [EACH]: of each so many. A connection makes 1024 mappings
 	set_attr $debugfs/rdma_char/"$1" interval="${3:-1}" probability="$2"
 }
-queue_pairs_fail_at_random() { everything inject fail_qp 1; }
+queue_pairs_fail_at_random() { everything inject fail_qp 2; }
 posting_sends_fails_at_random() { everything inject fail_post_send 1; }
-posting_receives_fails_at_random() { everything inject fail_post_recv 1 5; }
-mappings_fail_at_random() { everything inject fail_map 1 5; }
+posting_receives_fails_at_random() { everything inject fail_post_recv 5 5; }
+mappings_fail_at_random() { everything inject fail_map 100 1100; }
 verbs_fail_at_random() { everything eval 'inject fail_verbs 5; inject fail_qp 1'; }
 
 # Either it is there and works, or the tool says why not and it is not there.
