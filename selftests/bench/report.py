@@ -23,6 +23,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 CONFIGS = [
     ("one", "One machine with itself, 2 virtual CPUs"),
+    ("scale", "One machine with itself, many sessions"),
     ("two", "Two machines, 1 virtual CPU each"),
     ("count", "Instructions"),
     ("idle", "While nothing happens"),
@@ -52,7 +53,7 @@ AT_LEAST = [
     for row in ("randread 4k depth 1", "randwrite 4k depth 1", "randread 4k depth 32", "randwrite 4k depth 32",
                 "read 64k depth 8", "write 64k depth 8", "read 1m depth 4", "write 1m depth 4")
 ] + [
-    (("one", "scale", "10000 sessions", STREAM, "MB/s"), 0.9, ("one", "scale", "1 sessions", STREAM, "MB/s")),
+    (("scale", "scale", "10000 sessions", STREAM, "MB/s"), 0.9, ("scale", "scale", "1 sessions", STREAM, "MB/s")),
 ]
 AT_MOST = [
     (("one", "latency", "64", STREAM, "us"), 1.2, ("one", "latency", "64", "ib_send_lat -e", "us")),
@@ -61,8 +62,8 @@ AT_MOST = [
      ("one", "open", "open() or connect", "rdma_cm, cmtime", "us")),
     (("one", "open", "open() or connect", STREAM, "us"), 1 / 20,
      ("one", "open", "open() or connect", "rsockets", "us")),
-    (("one", "scale", "10000 sessions", STREAM, "queue pairs"), 1.0,
-     ("one", "scale", "1 sessions", STREAM, "queue pairs")),
+    (("scale", "scale", "10000 sessions", STREAM, "queue pairs"), 1.0,
+     ("scale", "scale", "1 sessions", STREAM, "queue pairs")),
     (("idle", "idle", "1000 sessions", "rchar", "slab of each end and its file, bytes"), 2048, None),
     (("count", "count", "stream, 65536 bytes", STREAM, "instructions"), 1.0,
      ("count", "count", "stream, 65536 bytes", "ib_send_bw -e", "instructions")),
