@@ -239,6 +239,7 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct rchar_lane *lane = id->context;
 
 	trace_rchar_cm_event(lane, event->event, event->status);
+	/* Also for a lane that is on its way out: its teardown may wait. */
 	if (event->event == RDMA_CM_EVENT_ESTABLISHED ||
 	    event->event == RDMA_CM_EVENT_DISCONNECTED)
 		complete_all(&lane->cm_connected);

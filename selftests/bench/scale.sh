@@ -24,11 +24,13 @@ watch_qps() {
 
 declare -A gave_up=()	# sessions that were too many, by who
 
+too_many() { [ "$2" -ge "${gave_up[$1]:-1000000}" ]; } # WHO SESSIONS
+
 many() { # WHO SESSIONS COMMAND...
 	local who=$1 n=$2 out
 
 	shift 2
-	[ "$n" -lt "${gave_up[$who]:-1000000}" ] || return 0
+	! too_many "$who" "$n" || return 0
 	rm -f /tmp/qps.stop
 	watch_qps &
 	out=$(timeout 90 "$@")
@@ -43,9 +45,11 @@ many() { # WHO SESSIONS COMMAND...
 
 # A server for each: one whose accept() has stalled serves nobody any more.
 many_rsockets() { # SESSIONS
-	"${rsockets[@]}" rchar-perf serve tcp:10.0.0.1:7004 -T 2>/dev/null &
-	local server=$!
+	local server
 
+	! too_many rsockets "$1" || return 0
+	"${rsockets[@]}" rchar-perf serve tcp:10.0.0.1:7004 -T 2>/dev/null &
+	server=$!
 	sleep 0.5
 	many rsockets "$1" "${rsockets[@]}" rchar-perf sessions tcp:10.0.0.1:7004 -c "$1" \
 		-s 16k -t "$seconds" -j

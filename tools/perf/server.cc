@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 // The side that is called: one loop accepts, each session says what it wants. Sessions that
-// are measured by themselves get a thread; the many share one.
+// are measured by themselves get a thread; the many share one, unless each shall have its own.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -75,7 +75,7 @@ public:
 		{
 			std::lock_guard<std::mutex> lock(mutex_);
 			sessions_.emplace(raw, Session{std::move(fd), group, 0});
-			begin(group);
+			groups_[group].begin();
 		}
 		epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, raw, &event);
 		if (!started_)
@@ -92,7 +92,7 @@ public:
 
 		{
 			std::lock_guard<std::mutex> lock(mutex_);
-			begin(group);
+			groups_[group].begin();
 		}
 		while ((n = read(fd, buffer.data(), buffer.size())) > 0) {
 			std::lock_guard<std::mutex> lock(mutex_);
@@ -100,22 +100,20 @@ public:
 			count += n;
 			got(group, n);
 		}
-		end(fd, n, count);
 		std::lock_guard<std::mutex> lock(mutex_);
-		groups_[group].sessions--;
-		changed_.notify_all();
+		end(fd, group, n, count);
 	}
 
 	// Also returns when all sessions of the group are gone: their client is.
 	void wait_for(uint32_t group, uint64_t bytes)
 	{
 		std::unique_lock<std::mutex> lock(mutex_);
+		Group &g = groups_[group];
 
-		changed_.wait(lock, [&] {
-			const Group &g = groups_[group];
-
-			return g.bytes >= bytes || (g.begun && !g.sessions);
-		});
+		g.waiting++;
+		changed_.wait(lock, [&] { return g.bytes >= bytes || (g.begun && !g.sessions); });
+		g.waiting--;
+		forget_unused(group);
 	}
 
 private:
@@ -127,7 +125,14 @@ private:
 	struct Group {
 		uint64_t bytes = 0;
 		unsigned int sessions = 0;  // that are not over
+		unsigned int waiting = 0;   // in wait_for()
 		bool begun = false;
+
+		void begin()
+		{
+			sessions++;
+			begun = true;
+		}
 	};
 	static constexpr size_t OWN_BUFFER = 64 << 10;
 	Fd epoll_;
@@ -138,20 +143,22 @@ private:
 	std::condition_variable changed_;
 	bool started_ = false;
 
-	void begin(uint32_t group)
-	{
-		groups_[group].sessions++;
-		groups_[group].begun = true;
-	}
-
 	void got(uint32_t group, size_t bytes)
 	{
 		groups_[group].bytes += bytes;
 		changed_.notify_all();
 	}
 
-	// @n: what its last read() returned
-	static void end(int fd, ssize_t n, uint64_t count)
+	void forget_unused(uint32_t group)
+	{
+		const Group &g = groups_[group];
+
+		if (!g.sessions && !g.waiting)
+			groups_.erase(group);
+	}
+
+	// Of a session; @n: what its last read() returned
+	void end(int fd, uint32_t group, ssize_t n, uint64_t count)
 	{
 		try {
 			if (n == 0)
@@ -159,6 +166,9 @@ private:
 		} catch (const Failure &) {
 			// Its client is gone.
 		}
+		groups_[group].sessions--;
+		changed_.notify_all();
+		forget_unused(group);
 	}
 
 	void run()
@@ -183,9 +193,7 @@ private:
 			it->second.count += n;
 			got(it->second.group, n);
 		} else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-			end(fd, n, it->second.count);
-			groups_[it->second.group].sessions--;
-			changed_.notify_all();
+			end(fd, it->second.group, n, it->second.count);
 			sessions_.erase(it);
 		}
 	}
