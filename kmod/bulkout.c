@@ -39,8 +39,8 @@
  * @key: what the peer is told
  * @len: bytes
  * @end: the session's offset behind them; session lock, like the two below
- * @answered: the peer has said what came of it
- * @taken: and it has them
+ * @answered: the peer has said what came of it, or may not say so any more
+ * @taken: the peer has the bytes; does not change once @answered is set
  * @gone: the lane is; nothing is registered any more
  * @offset: of the first byte in the first page
  * @nr_pages: length of @pages
@@ -299,11 +299,11 @@ enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
 	rchar_rxbuf_copy(rxb, &wire, sizeof(wire));
 	if (le32_to_cpu(wire.status) >= __RCHAR_TAKEN_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	/* Of an earlier one, which was sent in frames. */
-	if (!b || le32_to_cpu(wire.id) != session->bulk_id)
+	/* The answer to an earlier BULK, or a second answer, comes too late to matter. */
+	if (!b || b->answered || le32_to_cpu(wire.id) != session->bulk_id)
 		return RCHAR_FRAME_OK;
-	b->answered = true;
 	b->taken = wire.status == cpu_to_le32(RCHAR_TAKEN_OK);
+	WRITE_ONCE(b->answered, true);
 	if (b->taken) {
 		session->bulk_pending = 0;
 		WRITE_ONCE(session->tx_acked, rchar_seq_max(session->tx_acked, b->end));
@@ -370,18 +370,36 @@ static void wait_for_peer(struct rchar_bulk_out *b)
 		wait_event_timeout(*wq, settled(b), GRACE);
 }
 
-/* The end of it: taken, or sent in frames. Bytes, or why the session is over. */
+/*
+ * Decide once whether the peer has taken the bytes. An answer that comes later is ignored:
+ * the bytes are then on their way in frames.
+ */
+static bool decide_taken(struct rchar_bulk_out *b)
+{
+	struct rchar_session *s = b->session;
+	bool taken;
+
+	spin_lock_bh(&s->lock);
+	taken = b->taken;
+	WRITE_ONCE(b->answered, true);
+	spin_unlock_bh(&s->lock);
+	return taken;
+}
+
+/* The end of a bulk: taken, or sent in frames. Bytes, or why the session is over. */
 static ssize_t conclude(struct rchar_bulk_out *b)
 {
 	struct rchar_session *s = b->session;
+	bool taken = decide_taken(b), built;
 	ssize_t ret = b->len;
 	LIST_HEAD(frames);
-	bool built = READ_ONCE(b->taken) || build(b, &frames);
 
+	rchar_inject_delay(RCHAR_DELAY_CONCLUDE);
+	built = taken || build(b, &frames);
 	spin_lock_bh(&s->lock);
 	s->bulk_out = NULL;
 	s->bulk_pending = 0;
-	if (!b->taken) {
+	if (!taken) {
 		/* The peer waits for bytes that there is no memory to send. */
 		if (!built)
 			rchar_session_fail_locked(s, RCHAR_REASON_NO_MEMORY);

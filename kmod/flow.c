@@ -125,6 +125,8 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 {
 	struct rchar_txbuf *txb;
 
+	if (WARN_ON_ONCE(list_empty(frames)))
+		return;
 	spin_lock_bh(&flow->lock);
 	list_for_each_entry(txb, frames, queue) {
 		txb->hdr.seq = flow->tx_next++;

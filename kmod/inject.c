@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "inject.h"
 
-#if defined(RCHAR_DEBUG) && defined(CONFIG_FAULT_INJECTION_DEBUG_FS)
+#if defined(RCHAR_DEBUG) && defined(CONFIG_DEBUG_FS)
 
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/fault-inject.h>
 
-static struct fault_attr attrs[__RCHAR_FAULT_MAX];
 static struct dentry *dir;
 
-static const char *const names[__RCHAR_FAULT_MAX] = {
+/* ---- faults ---- */
+
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+
+static struct fault_attr attrs[__RCHAR_FAULT_MAX];
+
+static const char *const fault_names[__RCHAR_FAULT_MAX] = {
 	[RCHAR_FAULT_QP] = "fail_qp",
 	[RCHAR_FAULT_POST_SEND] = "fail_post_send",
 	[RCHAR_FAULT_POST_RECV] = "fail_post_recv",
@@ -28,20 +34,59 @@ bool rchar_inject(enum rchar_fault fault)
 	return should_fail(&attrs[fault], 1);
 }
 
+static void init_faults(void)
+{
+	static const struct fault_attr never = FAULT_ATTR_INITIALIZER;
+	int i;
+
+	for (i = 0; i < __RCHAR_FAULT_MAX; i++) {
+		attrs[i] = never;
+		attrs[i].verbose = 0;
+		fault_create_debugfs_attr(fault_names[i], dir, &attrs[i]);
+	}
+}
+
+#else
+
+static void init_faults(void)
+{
+}
+
+#endif
+
+/* ---- delays ---- */
+
+static u32 delays_us[__RCHAR_DELAY_MAX];
+
+static const char *const delay_names[__RCHAR_DELAY_MAX] = {
+	[RCHAR_DELAY_CONCLUDE] = "delay_conclude",
+};
+
+/**
+ * rchar_inject_delay() - wait here, when a test has asked for it
+ * @delay: where
+ *
+ * Context: process; sleeps.
+ */
+void rchar_inject_delay(enum rchar_delay delay)
+{
+	u32 us = READ_ONCE(delays_us[delay]);
+
+	if (us)
+		usleep_range(us, us + 1);
+}
+
 /**
  * rchar_inject_init() - at module load, before anything can fail
  */
 void rchar_inject_init(void)
 {
-	static const struct fault_attr never = FAULT_ATTR_INITIALIZER;
 	int i;
 
 	dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
-	for (i = 0; i < __RCHAR_FAULT_MAX; i++) {
-		attrs[i] = never;
-		attrs[i].verbose = 0;
-		fault_create_debugfs_attr(names[i], dir, &attrs[i]);
-	}
+	init_faults();
+	for (i = 0; i < __RCHAR_DELAY_MAX; i++)
+		debugfs_create_u32(delay_names[i], 0600, dir, &delays_us[i]);
 }
 
 /**

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Faults on purpose, for test builds on kernels with fault injection: what soft devices
- * never do by themselves. Documentation/fault-injection/ of the kernel says how they are
- * set, in /sys/kernel/debug/rdma_char/.
+/* Faults and delays on purpose, for test builds, in /sys/kernel/debug/rdma_char/. Faults
+ * are what soft devices never do by themselves; they need a kernel with fault injection,
+ * whose Documentation/fault-injection/ says how they are set. A delay is a number of
+ * microseconds.
  */
 #ifndef RCHAR_INJECT_H
 #define RCHAR_INJECT_H
@@ -27,6 +28,16 @@ enum rchar_fault {
 };
 
 /**
+ * enum rchar_delay - where a test build can be made to wait, so that a race is certain
+ * @RCHAR_DELAY_CONCLUDE: a large write, between its decision and its end
+ * @__RCHAR_DELAY_MAX: behind the last
+ */
+enum rchar_delay {
+	RCHAR_DELAY_CONCLUDE,
+	__RCHAR_DELAY_MAX,
+};
+
+/**
  * rchar_inject_verbs() - like a verb that fails
  *
  * Return: 0 or -ENOMEM.
@@ -36,14 +47,26 @@ enum rchar_fault {
 #if defined(RCHAR_DEBUG) && defined(CONFIG_FAULT_INJECTION_DEBUG_FS)
 
 bool rchar_inject(enum rchar_fault fault);
-void rchar_inject_init(void);
-void rchar_inject_exit(void);
 
 #else
 
 static inline bool rchar_inject(enum rchar_fault fault)
 {
 	return false;
+}
+
+#endif
+
+#if defined(RCHAR_DEBUG) && defined(CONFIG_DEBUG_FS)
+
+void rchar_inject_delay(enum rchar_delay delay);
+void rchar_inject_init(void);
+void rchar_inject_exit(void);
+
+#else
+
+static inline void rchar_inject_delay(enum rchar_delay delay)
+{
 }
 
 static inline void rchar_inject_init(void)
