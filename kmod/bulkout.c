@@ -16,10 +16,10 @@
 #include "inject.h"
 #include "lane.h"
 #include "ledger.h"
+#include "pin.h"
 #include "rxbuf.h"
 #include "seq.h"
 #include "session_priv.h"
-#include "transfer.h"
 #include "txbuf.h"
 
 /* At any alignment. */
@@ -66,7 +66,6 @@ struct rchar_bulk_out {
 
 /* ---- memory ---- */
 
-/* For as long as the peer likes, hence FOLL_LONGTERM. */
 static bool pin(struct rchar_bulk_out *b, struct iov_iter *from, u32 len)
 {
 	unsigned long addr = rchar_compat_iter_addr(from);
@@ -75,22 +74,16 @@ static bool pin(struct rchar_bulk_out *b, struct iov_iter *from, u32 len)
 	b->offset = offset_in_page(addr);
 	b->len = len;
 	want = DIV_ROUND_UP(b->offset + len, PAGE_SIZE);
-	if (!rchar_may_pin(current->mm, want))
-		return false;
-	got = pin_user_pages_fast(addr & PAGE_MASK, want, FOLL_LONGTERM, b->pages);
-	if (got <= 0)
-		return false;
-	b->nr_pages = got;
-	atomic64_add(got, &current->mm->pinned_vm);
+	got = rchar_pin(addr, want, false, b->pages);
+	if (got > 0)
+		b->nr_pages = got;
 	return got == want;
 }
 
 static void release(struct rchar_bulk_out *b)
 {
-	if (b->nr_pages) {
-		unpin_user_pages(b->pages, b->nr_pages);
-		atomic64_sub(b->nr_pages, &current->mm->pinned_vm);
-	}
+	if (b->nr_pages)
+		rchar_unpin(current->mm, b->pages, b->nr_pages, false);
 	if (b->lane)
 		rchar_lane_put(b->lane);
 	rchar_ledger_del(RCHAR_OBJ_BULK);
@@ -435,7 +428,7 @@ ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u
 	if (!min || iov_iter_count(from) < min ||
 	    len < clamp(min, RCHAR_WIRE_BULK_MIN, RCHAR_WIRE_BULK_MAX))
 		return 0;
-	b = kzalloc(sizeof(*b), GFP_KERNEL);
+	b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
 	if (!b)
 		return 0;
 	rchar_ledger_add(RCHAR_OBJ_BULK);

@@ -55,8 +55,9 @@ static void fill_self(struct rchar_lane *lane, u32 attempt)
 	get_random_bytes(self->nonce, sizeof(self->nonce));
 }
 
+/* @request: what the initiator asked for, or NULL when this side is the initiator. */
 static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
-		       struct rchar_wire_conn *data)
+		       struct rchar_wire_conn *data, const struct rdma_conn_param *request)
 {
 	const struct ib_device_attr *attrs = &lane->cm_id->device->attrs;
 
@@ -66,6 +67,13 @@ static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 	param->private_data_len = sizeof(*data);
 	param->responder_resources = min(attrs->max_qp_rd_atom, RCHAR_LANE_RD_ATOMIC);
 	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC);
+	/* No more than the other side has: IBTA vol 1, 12.7.29 and 12.7.30. */
+	if (request) {
+		param->responder_resources = min(param->responder_resources,
+						 request->responder_resources);
+		param->initiator_depth = min(param->initiator_depth,
+					     request->initiator_depth);
+	}
 	param->retry_count = RETRY;
 	param->rnr_retry_count = RNR_RETRY;
 }
@@ -126,7 +134,7 @@ static void connect_locked(struct rchar_lane *lane)
 	if (!rchar_lane_move(lane, RCHAR_LANE_CONNECTING))
 		return;
 	fill_self(lane, lane->link->attempt);
-	fill_param(lane, &param, &data);
+	fill_param(lane, &param, &data, NULL);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);
 	if (ret)
@@ -337,7 +345,7 @@ static enum rchar_reason decode_request(struct rchar_conn *request,
 }
 
 /* From here on the lane owns the id: failures go through rchar_lane_fail(). */
-static void accept_lane(struct rchar_lane *lane)
+static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *request)
 {
 	struct rdma_conn_param param;
 	struct rchar_wire_conn data;
@@ -355,7 +363,7 @@ static void accept_lane(struct rchar_lane *lane)
 		return;
 	}
 	fill_self(lane, lane->peer.attempt);
-	fill_param(lane, &param, &data);
+	fill_param(lane, &param, &data, request);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
 	if (ret)
@@ -397,7 +405,7 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 	id->event_handler = lane_handler;
 	set_reads_max(lane, &event->param.conn);
 	rchar_lane_start(lane);
-	accept_lane(lane);
+	accept_lane(lane, &event->param.conn);
 	complete(&lane->started);
 	return 0;
 }

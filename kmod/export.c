@@ -5,6 +5,7 @@
  * when the connection breaks.
  */
 #include "export.h"
+#include <linux/dma-mapping.h>
 #include <linux/log2.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -89,6 +90,23 @@ static void unmap(struct rchar_export *export)
 	rchar_lane_put(lane);
 }
 
+/*
+ * Peers and programs look at the same pages at any time: there is no moment to synchronize a
+ * bounce buffer (swiotlb) or a cache that the device does not see.
+ */
+static bool bounced(struct ib_device *dev, const struct sg_table *sgt, int mapped)
+{
+	struct scatterlist *sg;
+	int i;
+
+	if (ib_uses_virt_dma(dev))
+		return false;
+	for_each_sg(sgt->sgl, sg, mapped, i)
+		if (dma_need_sync(dev->dma_device, sg_dma_address(sg)))
+			return true;
+	return false;
+}
+
 static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i)
 {
 	unsigned long first = (unsigned long)i << (export->shift - PAGE_SHIFT);
@@ -106,6 +124,8 @@ static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i
 	c->mapped = ib_dma_map_sg(dev, c->sgt.sgl, c->sgt.orig_nents, DMA_BIDIRECTIONAL);
 	if (!c->mapped)
 		return -ENOMEM;
+	if (bounced(dev, &c->sgt, c->mapped))
+		return -EOPNOTSUPP;
 	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;

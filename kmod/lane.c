@@ -127,6 +127,7 @@ static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 
 	if (rchar_inject(RCHAR_FAULT_POST_RECV))
 		return -ENOMEM;
+	rchar_rxbuf_sync_for_device(rxb, lane->cm_id->device);
 	sge[0] = (struct ib_sge){ rxb->hdr_dma, sizeof(*rxb->hdr), lkey };
 	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
 		sge[i + 1] = (struct ib_sge){ rxb->dma[i], RCHAR_CHUNK_SIZE, lkey };
@@ -191,7 +192,7 @@ static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
 		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
 		return;
 	}
-	lane->last_rx = jiffies;
+	WRITE_ONCE(lane->last_rx, jiffies);
 	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
 	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr),
 				   DMA_FROM_DEVICE);

@@ -119,7 +119,7 @@ static bool move(struct rchar_link *link, enum rchar_link_state to,
 	}
 	trace_rchar_link_state(link, from, to, reason);
 	if (from == RCHAR_LINK_UP || to == RCHAR_LINK_UP)
-		pr_info("link %016llx %s %pISpc: %s%s%s\n", link->id,
+		pr_info_ratelimited("link %016llx %s %pISpc: %s%s%s\n", link->id,
 			link->initiator ? "to" : "from", &link->peer,
 			rchar_link_state_name(to), reason ? ", " : "",
 			reason ? rchar_reason_name(reason) : "");
@@ -389,7 +389,9 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 
 static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 {
-	unsigned int silent = jiffies_to_msecs(jiffies - lane->last_rx);
+	/* First what may change: a frame that arrives meanwhile must not make this negative. */
+	unsigned long last_rx = READ_ONCE(lane->last_rx), now = jiffies;
+	unsigned int silent = time_after(now, last_rx) ? jiffies_to_msecs(now - last_rx) : 0;
 
 	if (silent >= 3 * RCHAR_LINK_KEEPALIVE_MS ||
 	    rchar_lane_tx_stuck_ms(lane) >= 3 * RCHAR_LINK_KEEPALIVE_MS) {

@@ -49,7 +49,7 @@ struct call {
  */
 struct rchar_import *rchar_import_create(void)
 {
-	struct rchar_import *import = kzalloc(sizeof(*import), GFP_ATOMIC);
+	struct rchar_import *import = kzalloc(sizeof(*import), GFP_ATOMIC | __GFP_ACCOUNT);
 
 	if (!import)
 		return NULL;
@@ -495,6 +495,8 @@ static long notify(struct file *file, unsigned long value)
 	struct rchar_session *s = file->private_data;
 	u64 old;
 
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EBADF;
 	return ready(s, file->f_flags & O_NONBLOCK) ?: do_call(s, &call, &old);
 }
 

@@ -456,7 +456,7 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 		trace_rchar_wc_error(lane, "rdma", wc->status);
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	} else {
-		lane->last_rx = jiffies;
+		WRITE_ONCE(lane->last_rx, jiffies);
 		WRITE_ONCE(lane->link->progress_at, jiffies);
 	}
 	spin_lock_bh(&flow->lock);

@@ -385,7 +385,8 @@ long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *ar
 	struct rchar_atomic a;
 	int ret;
 
-	if (!(file->f_mode & FMODE_WRITE))
+	/* The answer says what the word was before: that is a read, too. */
+	if (!(file->f_mode & FMODE_WRITE) || !(file->f_mode & FMODE_READ))
 		return -EBADF;
 	if (copy_from_user(&a, arg, sizeof(a)))
 		return -EFAULT;

@@ -94,6 +94,23 @@ void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len)
 }
 
 /**
+ * rchar_rxbuf_sync_for_device() - give a buffer back to the device
+ * @rxb: the buffer, filled and not posted
+ * @dev: the device it belongs to
+ *
+ * The CPU may have read what arrived there before (Documentation/core-api/dma-api.rst).
+ */
+void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
+{
+	int i;
+
+	ib_dma_sync_single_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
+	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
+		ib_dma_sync_single_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE,
+					      DMA_FROM_DEVICE);
+}
+
+/**
  * rchar_rxbuf_copy() - copy a small payload out
  * @rxb: the buffer
  * @to: where to

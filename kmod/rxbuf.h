@@ -68,6 +68,7 @@ struct rchar_rxbuf {
 int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp);
 void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev);
 void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len);
+void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev);
 void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len);
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len);
 struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity);

@@ -9,6 +9,7 @@
 #include "compat/compat.h"
 #include "ledger.h"
 #include "memory.h"
+#include "pin.h"
 #include "session.h"
 
 /* Unpinning pages of a file that must be marked dirty may sleep; and the last mmdrop() is
@@ -22,8 +23,7 @@ static void release_pages_of(struct rchar_transfer *t, bool dirty)
 	unsigned int i;
 
 	if (t->mm) {
-		unpin_user_pages_dirty_lock(t->pages, t->nr_pages, dirty);
-		atomic64_sub(t->nr_pages, &t->mm->pinned_vm);
+		rchar_unpin(t->mm, t->pages, t->nr_pages, dirty);
 		atomic64_sub((u64)t->nr_pages << PAGE_SHIFT,
 			     &t->session->channel->pinned);
 		if (t->mm_held)
@@ -131,7 +131,8 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
 {
 	struct rchar_transfer *t;
 
-	t = kmalloc(struct_size(t, vecs, pages) + pages * sizeof(*t->pages), gfp);
+	t = kmalloc(struct_size(t, vecs, pages) + pages * sizeof(*t->pages),
+		    gfp | __GFP_ACCOUNT);
 	if (!t)
 		return NULL;
 	memset(t, 0, sizeof(*t));
@@ -176,11 +177,9 @@ static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter 
 				    t->max_pages - t->nr_pages);
 	size_t done = 0;
 
-	got = pin_user_pages_fast(addr & PAGE_MASK, want,
-				  FOLL_LONGTERM | (t->io.write ? 0 : FOLL_WRITE),
-				  t->pages + t->nr_pages);
+	got = rchar_pin(addr, want, !t->io.write, t->pages + t->nr_pages);
 	if (got <= 0)
-		return got ?: -EFAULT;
+		return got;
 	for (i = 0; i < got; i++, at = 0) {
 		n = min_t(size_t, len - done, PAGE_SIZE - at);
 		add_vec(t, nr, t->pages[t->nr_pages++], at, n);
@@ -190,18 +189,6 @@ static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter 
 	return got < want ? -EFAULT : 0;
 }
 
-/**
- * rchar_may_pin() - what RLIMIT_MEMLOCK says of memory registered by verbs holds here, too
- * @mm: of the caller
- * @pages: how many more
- */
-bool rchar_may_pin(struct mm_struct *mm, unsigned int pages)
-{
-	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-
-	return atomic64_read(&mm->pinned_vm) + pages <= limit || capable(CAP_IPC_LOCK);
-}
-
 /* As much as there is, and as the transfer has room for: see @t->io.len. */
 static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
 {
@@ -209,8 +196,6 @@ static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
 	unsigned int nr = 0;
 	int ret = 0, i;
 
-	if (!mm || !rchar_may_pin(mm, DIV_ROUND_UP(len, PAGE_SIZE) + 1))
-		return -ENOMEM;
 	while (!ret && t->io.len < len && t->nr_pages < t->max_pages) {
 		size_t n = min(len - t->io.len, rchar_compat_iter_len(iter));
 
@@ -226,7 +211,6 @@ static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
 	t->mm_held = t->session->import && mm != t->session->import->mm;
 	if (t->mm_held)
 		mmgrab(mm);
-	atomic64_add(t->nr_pages, &mm->pinned_vm);
 	atomic64_add((u64)t->nr_pages << PAGE_SHIFT, &t->session->channel->pinned);
 	for (i = 0; !t->io.write && i < t->nr_pages; i++)
 		if (!PageDirty(compound_head(t->pages[i])))
@@ -278,7 +262,7 @@ int rchar_transfer_bounce(struct rchar_transfer *t, size_t len)
 	unsigned int nr = 0;
 
 	while (t->io.len < len) {
-		struct page *page = alloc_page(GFP_KERNEL);
+		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT);
 
 		if (!page)
 			return -ENOMEM;

@@ -51,7 +51,6 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
 					     struct rchar_keys *keys, u64 offset,
 					     bool write, unsigned int pages, gfp_t gfp);
 void rchar_transfer_put(struct rchar_transfer *t);
-bool rchar_may_pin(struct mm_struct *mm, unsigned int pages);
 struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
 					  struct rchar_keys *keys, u64 offset, bool write,
 					  struct iov_iter *iter, size_t len, gfp_t gfp);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Pages of a program, pinned for a device, and the limit that they count against. */
+#ifndef RCHAR_PIN_H
+#define RCHAR_PIN_H
+
+#include <linux/types.h>
+
+struct mm_struct;
+struct page;
+
+int rchar_pin(unsigned long addr, unsigned int nr, bool write, struct page **pages);
+void rchar_unpin(struct mm_struct *mm, struct page **pages, unsigned int nr, bool dirty);
+
+#endif /* RCHAR_PIN_H */
