@@ -2,6 +2,9 @@
 #include "addr.h"
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
 #include <net/ipv6.h>
 
 static const struct sockaddr_in *in4(const struct sockaddr_storage *a)
@@ -76,6 +79,53 @@ void rchar_addr_set_port(struct sockaddr_storage *a, u16 port)
 		((struct sockaddr_in *)a)->sin_port = htons(port);
 	else if (a->ss_family == AF_INET6)
 		((struct sockaddr_in6 *)a)->sin6_port = htons(port);
+}
+
+/**
+ * rchar_addr_scope() - interface of a link-local address; 0 for all others
+ * @a: the address
+ */
+u32 rchar_addr_scope(const struct sockaddr_storage *a)
+{
+	return a->ss_family == AF_INET6 ? in6(a)->sin6_scope_id : 0;
+}
+
+/**
+ * rchar_addr_set_scope() - set the interface of a link-local address
+ * @a: the address; others stay as they are
+ * @ifindex: index of the interface
+ */
+void rchar_addr_set_scope(struct sockaddr_storage *a, u32 ifindex)
+{
+	if (a->ss_family == AF_INET6 &&
+	    ipv6_addr_type(&in6(a)->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		((struct sockaddr_in6 *)a)->sin6_scope_id = ifindex;
+}
+
+/**
+ * rchar_addr_is_of_device() - does an interface have that address?
+ * @net: network namespace
+ * @a: the address
+ * @ifindex: index of the interface
+ *
+ * Context: process.
+ */
+bool rchar_addr_is_of_device(struct net *net, const struct sockaddr_storage *a, int ifindex)
+{
+	struct in_device *in_dev;
+	struct net_device *dev;
+	bool found = false;
+
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net, ifindex);
+	in_dev = dev ? __in_dev_get_rcu(dev) : NULL;
+	if (dev && a->ss_family == AF_INET6)
+		found = ipv6_chk_addr(net, &in6(a)->sin6_addr, dev, 1);
+	else if (in_dev && a->ss_family == AF_INET)
+		found = inet_confirm_addr(net, in_dev, 0, in4(a)->sin_addr.s_addr,
+					  RT_SCOPE_HOST);
+	rcu_read_unlock();
+	return found;
 }
 
 /**

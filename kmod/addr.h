@@ -4,6 +4,8 @@
 #define RCHAR_ADDR_H
 
 #include <linux/socket.h>
+
+struct net;
 #include <linux/types.h>
 
 bool rchar_addr_same_host(const struct sockaddr_storage *a,
@@ -13,6 +15,9 @@ bool rchar_addr_equal(const struct sockaddr_storage *a,
 bool rchar_addr_any(const struct sockaddr_storage *a);
 u16 rchar_addr_port(const struct sockaddr_storage *a);
 void rchar_addr_set_port(struct sockaddr_storage *a, u16 port);
+u32 rchar_addr_scope(const struct sockaddr_storage *a);
+void rchar_addr_set_scope(struct sockaddr_storage *a, u32 ifindex);
+bool rchar_addr_is_of_device(struct net *net, const struct sockaddr_storage *a, int ifindex);
 int rchar_addr_len(const struct sockaddr_storage *a);
 
 #endif /* RCHAR_ADDR_H */

@@ -11,6 +11,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include "account.h"
 #include "channel.h"
 #include "lane.h"
 #include "ledger.h"
@@ -42,6 +43,7 @@ enum bulk_state {
  * @segs: where to
  * @state: who has it; WAITING and HELD change with the session's lock
  * @over: session lock: nobody wants it any more
+ * @held: @segs count against the peer
  * @vecs: the same memory as @segs
  */
 struct rchar_bulk_in {
@@ -54,12 +56,15 @@ struct rchar_bulk_in {
 	struct list_head segs;
 	enum bulk_state state;
 	bool over;
+	bool held;
 	struct bio_vec vecs[CHUNKS_MAX];
 };
 
 static void release(struct rchar_bulk_in *b)
 {
 	rchar_seg_free_list(&b->segs);
+	if (b->held)
+		rchar_account_release(b->session->link->account, b->io.len);
 	if (b->answer)
 		rchar_txbuf_put(b->answer);
 	rchar_keys_destroy(&b->keys);
@@ -89,6 +94,16 @@ static bool make_room(struct rchar_bulk_in *b)
 			};
 	}
 	return true;
+}
+
+/*
+ * Should the session end meanwhile, the memory stays until the READ has come back, and a peer
+ * can make that late. Without room in the budget the bytes come in frames.
+ */
+static bool hold(struct rchar_bulk_in *b)
+{
+	b->held = rchar_account_hold(b->session->link->account, b->io.len);
+	return b->held;
 }
 
 /* Not on iWARP: an adapter wants a key for what a READ writes to (RFC 5040, 5.2). */
@@ -159,7 +174,7 @@ static void work(struct work_struct *work)
 	spin_lock_bh(&b->session->lock);
 	b->state = WORKING;
 	spin_unlock_bh(&b->session->lock);
-	if (!keyless_reads(b) || !make_room(b)) {
+	if (!keyless_reads(b) || !hold(b) || !make_room(b)) {
 		end(b, false);
 	} else {
 		/* Should the key be of an earlier connection, it waits for the frames. */
@@ -233,7 +248,7 @@ static struct rchar_transfer *pin(struct rchar_bulk_in *b, const struct iov_iter
 	struct rchar_transfer *t;
 
 	t = rchar_transfer_pin(b->session, &b->keys, b->io.offset, false, &iter, b->io.len,
-			       GFP_KERNEL);
+			       RCHAR_GFP_PROGRAM);
 	if (IS_ERR(t))
 		return NULL;
 	if (t->io.len == b->io.len)
@@ -334,7 +349,8 @@ static struct rchar_bulk_in *create(struct rchar_session *s,
 	b->io.vecs = b->vecs;
 	b->io.end = io_end;
 	rchar_keys_init(&b->keys, 0);
-	b->answer = rchar_txbuf_alloc(RCHAR_OP_TAKEN, sizeof(struct rchar_wire_taken), gfp);
+	b->answer = rchar_txbuf_alloc_reply(RCHAR_OP_TAKEN, sizeof(struct rchar_wire_taken),
+					    s->link->account);
 	if (!b->answer || rchar_keys_one(&b->keys, b->io.offset + b->io.len,
 					 le32_to_cpu(wire->attempt), le32_to_cpu(wire->key))) {
 		release(b);

@@ -257,7 +257,7 @@ static int offer(struct rchar_bulk_out *b)
 	LIST_HEAD(frames);
 	int ret;
 
-	txb = rchar_txbuf_alloc(RCHAR_OP_BULK, sizeof(wire), GFP_KERNEL);
+	txb = rchar_txbuf_alloc(RCHAR_OP_BULK, sizeof(wire), RCHAR_GFP_PROGRAM);
 	if (!txb)
 		return -ENOMEM;
 	rchar_txbuf_append(txb, &wire, sizeof(wire));
@@ -313,7 +313,7 @@ static bool build(struct rchar_bulk_out *b, struct list_head *frames)
 
 	while (done < b->len) {
 		u32 len = min(b->len - done, max), at = 0;
-		struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_DATA, len, GFP_KERNEL);
+		struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_DATA, len, RCHAR_GFP_PROGRAM);
 
 		if (!txb)
 			return false;
@@ -428,7 +428,7 @@ ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u
 	if (!min || iov_iter_count(from) < min ||
 	    len < clamp(min, RCHAR_WIRE_BULK_MIN, RCHAR_WIRE_BULK_MAX))
 		return 0;
-	b = kzalloc(sizeof(*b), GFP_KERNEL_ACCOUNT);
+	b = kzalloc(sizeof(*b), RCHAR_GFP_PROGRAM);
 	if (!b)
 		return 0;
 	rchar_ledger_add(RCHAR_OBJ_BULK);

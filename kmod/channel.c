@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "channel.h"
+#include <linux/hashtable.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/stringhash.h>
 #include <linux/netlink.h>
 #include <linux/poll.h>
 #include <linux/xarray.h>
@@ -21,6 +23,7 @@
 
 static DEFINE_MUTEX(channels_mutex);	/* protects the table and settings */
 static DEFINE_XARRAY_ALLOC(channels);	/* by id; lookups under RCU */
+static DEFINE_HASHTABLE(names, 10);	/* the same by name: a peer may ask for one in each frame */
 static dev_t first_dev;
 static struct class channel_class = { .name = "rchar" };
 
@@ -39,13 +42,25 @@ static char *devnode(rchar_compat_const struct device *dev, umode_t *mode, kuid_
 	return kasprintf(GFP_KERNEL, "rchar/%s", channel->config.name);
 }
 
+/* Sessions may hold the channel for long: what is large goes before. */
+static void drop_region(struct rchar_channel *channel)
+{
+	struct rchar_region *region;
+
+	spin_lock_bh(&channel->lock);
+	region = channel->region;
+	channel->region = NULL;
+	spin_unlock_bh(&channel->lock);
+	if (region)
+		rchar_region_put(region);
+}
+
 static void release(struct device *dev)
 {
 	struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
 	put_net(channel->net);
-	if (channel->region)
-		rchar_region_put(channel->region);
+	drop_region(channel);
 	rchar_ledger_del(RCHAR_OBJ_CHANNEL);
 	kfree_rcu(channel, rcu);
 }
@@ -58,13 +73,17 @@ static const struct device_type channel_device_type = {
 
 /* ---- the table ---- */
 
+static u32 hash_of(const char *name)
+{
+	return full_name_hash(NULL, name, strlen(name));
+}
+
 static struct rchar_channel *find_by_name(const char *name)
 {
 	struct rchar_channel *channel;
-	unsigned long id;
 
 	lockdep_assert_held(&channels_mutex);
-	xa_for_each(&channels, id, channel)
+	hash_for_each_possible(names, channel, name_entry, hash_of(name))
 		if (!strcmp(channel->config.name, name))
 			return channel;
 	return NULL;
@@ -116,10 +135,9 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 						   const char *name)
 {
 	struct rchar_channel *channel, *found = NULL;
-	unsigned long id;
 
 	rcu_read_lock();
-	xa_for_each(&channels, id, channel) {
+	hash_for_each_possible_rcu(names, channel, name_entry, hash_of(name)) {
 		if (channel->net == net && !strcmp(channel->config.name, name) &&
 		    listens_at(channel, local) &&
 		    kobject_get_unless_zero(&channel->dev.kobj)) {
@@ -260,6 +278,7 @@ static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 		goto err_detach;
 	}
 	xa_store(&channels, channel->id, channel, GFP_KERNEL);	/* reserved: no failure */
+	hash_add_rcu(names, &channel->name_entry, hash_of(channel->config.name));
 	rchar_netlink_channel_event(channel, RCHAR_CMD_CHANNEL_NEW_NTF);
 	return 0;
 
@@ -317,24 +336,42 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 
 /* ---- delete ---- */
 
-/* Open files and waiting peers hear of it; what was closed before lingers on. */
+/* The next of so many sessions, with a reference; NULL when that one is being freed. */
+static struct rchar_session *rotate(struct rchar_channel *channel, u32 *left)
+{
+	struct rchar_session *s;
+
+	lockdep_assert_held(&channel->lock);
+	s = list_first_entry_or_null(&channel->sessions, struct rchar_session, channel_entry);
+	*left = s ? *left - 1 : 0;
+	if (!s)
+		return NULL;
+	list_move_tail(&s->channel_entry, &channel->sessions);
+	return kref_get_unless_zero(&s->ref) ? s : NULL;
+}
+
+/*
+ * Open files and waiting peers hear of it; what was closed before lingers on. One session at a
+ * time: peers and programs choose how many there are.
+ */
 static void fail_sessions(struct rchar_channel *channel)
 {
-	struct rchar_session *s, *tmp;
+	struct rchar_session *s;
+	u32 left;
 
 	spin_lock_bh(&channel->lock);
 	channel->dead = true;
-	list_for_each_entry(s, &channel->sessions, channel_entry) {
-		if (!kref_get_unless_zero(&s->ref))
-			continue;
-		if (READ_ONCE(s->state) != RCHAR_SESSION_CLOSING)
-			rchar_session_fail(s, RCHAR_REASON_DELETED);
-		rchar_session_put(s);
-	}
-	list_for_each_entry_safe(s, tmp, &channel->waiting, wait_entry) {
-		list_del_init(&s->wait_entry);
-		channel->nr_waiting--;
-		rchar_session_put(s);	/* the backlog's */
+	/* No new ones from here on; of those there are some may go meanwhile. */
+	left = channel->nr_sessions;
+	while (left) {
+		s = rotate(channel, &left);
+		spin_unlock_bh(&channel->lock);
+		if (s && READ_ONCE(s->state) != RCHAR_SESSION_CLOSING)
+			rchar_session_delete(s);
+		if (s)
+			rchar_session_put(s);
+		cond_resched();
+		spin_lock_bh(&channel->lock);
 	}
 	spin_unlock_bh(&channel->lock);
 	if (channel->region)
@@ -368,16 +405,26 @@ static void revoke_keys(struct rchar_channel *channel)
 	}
 }
 
-/* The table's reference goes. */
-static void del(struct rchar_channel *channel)
+/* Out of the tables, its sessions and its node end. The table's reference is the caller's. */
+static void unlist(struct rchar_channel *channel)
 {
 	lockdep_assert_held(&channels_mutex);
 	xa_erase(&channels, channel->id);
+	hash_del_rcu(&channel->name_entry);
 	fail_sessions(channel);
-	revoke_keys(channel);
 	cdev_device_del(&channel->cdev, &channel->dev);
+}
+
+/*
+ * The rest waits for peers and devices, so it must not hold the mutex: others add, delete and
+ * look at channels meanwhile, also one of the same name.
+ */
+static void del(struct rchar_channel *channel)
+{
+	revoke_keys(channel);
 	rchar_netlink_channel_event(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
 	detach(channel);
+	drop_region(channel);
 	rchar_channel_put(channel);
 }
 
@@ -394,16 +441,18 @@ static void del(struct rchar_channel *channel)
 int rchar_channel_del(struct net *net, const char *name)
 {
 	struct rchar_channel *channel;
-	int ret = -ENODEV;
 
 	mutex_lock(&channels_mutex);
 	channel = find_by_name(name);
-	if (channel && (channel->net == net || net_eq(net, &init_net))) {
-		del(channel);
-		ret = 0;
-	}
+	if (channel && channel->net != net && !net_eq(net, &init_net))
+		channel = NULL;
+	if (channel)
+		unlist(channel);
 	mutex_unlock(&channels_mutex);
-	return ret;
+	if (!channel)
+		return -ENODEV;
+	del(channel);
+	return 0;
 }
 
 /**
@@ -412,12 +461,17 @@ int rchar_channel_del(struct net *net, const char *name)
 void rchar_channel_del_all(void)
 {
 	struct rchar_channel *channel;
-	unsigned long id;
+	unsigned long id = 0;
 
-	mutex_lock(&channels_mutex);
-	xa_for_each(&channels, id, channel)
-		del(channel);
-	mutex_unlock(&channels_mutex);
+	do {
+		mutex_lock(&channels_mutex);
+		channel = xa_find(&channels, &id, ULONG_MAX, XA_PRESENT);
+		if (channel)
+			unlist(channel);
+		mutex_unlock(&channels_mutex);
+		if (channel)
+			del(channel);
+	} while (channel);
 }
 
 /* ---- state ---- */

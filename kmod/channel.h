@@ -84,6 +84,7 @@ struct rchar_config {
  * @dev: its release frees the channel
  * @cdev: an open file holds it, and it holds @dev
  * @rcu: lookups by the peer run under RCU
+ * @name_entry: of the table of names
  * @id: index in the table and minor number
  * @net: network namespace it was added in; holds a reference
  * @config: fixed parts are constant; the rest is set under the channels' mutex and
@@ -97,16 +98,18 @@ struct rchar_config {
  * @waiting: opened by peers, waiting for open()
  * @nr_sessions: length of @sessions
  * @nr_waiting: length of @waiting
+ * @nr_importers: of @sessions, those with registrations of @region
  * @reason: why the last open() failed
  * @reason_at: jiffies of that
  * @stats: counters
- * @region: memory, listen: what is exported; holds a reference
+ * @region: memory, listen: what is exported; holds a reference until it is deleted; @lock
  * @pinned: memory: bytes of programs' memory in use
  */
 struct rchar_channel {
 	struct device dev;
 	struct cdev cdev;
 	struct rcu_head rcu;
+	struct hlist_node name_entry;
 	u32 id;
 	struct net *net;
 	struct rchar_config config;
@@ -119,6 +122,7 @@ struct rchar_channel {
 	struct list_head waiting;
 	u32 nr_sessions;
 	u32 nr_waiting;
+	u32 nr_importers;
 	enum rchar_reason reason;
 	unsigned long reason_at;
 	struct rchar_stats stats;

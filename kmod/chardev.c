@@ -301,7 +301,7 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 	info->tx_room = rchar_session_tx_room(s);
 	if (s->link) {
 		info->session = s->id;
-		info->link = s->link->id;
+		info->link = s->link->serial;
 		memcpy(info->peer, &s->link->peer, rchar_addr_len(&s->link->peer));
 		memcpy(info->local, &s->link->local, rchar_addr_len(&s->link->local));
 	}

@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/seq_file.h>
+#include "chunk.h"
 
 struct rchar_info;
 struct rchar_session;
@@ -19,7 +20,8 @@ static inline bool rchar_chardev_nowait(const struct kiocb *iocb)
 /* Only who asked not to sleep at all does without memory; O_NONBLOCK may wait for it. */
 static inline gfp_t rchar_chardev_gfp(const struct kiocb *iocb)
 {
-	return iocb->ki_flags & IOCB_NOWAIT ? GFP_NOWAIT | __GFP_NOWARN : GFP_KERNEL;
+	return (iocb->ki_flags & IOCB_NOWAIT ? GFP_NOWAIT : RCHAR_GFP_PROGRAM) |
+	       __GFP_ACCOUNT | __GFP_NOWARN;
 }
 
 int rchar_chardev_lock(struct mutex *mutex, bool nowait);

@@ -4,13 +4,16 @@
  * every page they give away (init_on_alloc), and each of these is written over at once.
  */
 #include "chunk.h"
+#include <linux/cgroup.h>
 #include <linux/list.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/topology.h>
 #include <linux/workqueue.h>
+#include "compat/compat.h"
 
 /* So many wait on each node at most: what two sessions in full swing have in flight. */
 #define KEPT_MAX	(SZ_4M / RCHAR_CHUNK_SIZE)
@@ -95,6 +98,26 @@ static bool keep(struct pool *pool, struct page *chunk)
 	return kept;
 }
 
+/*
+ * Will this be counted by a memory cgroup? Then it comes from the allocator, which counts, and
+ * goes back there. In the root cgroup nothing is counted.
+ */
+static bool counts(gfp_t gfp)
+{
+#ifdef CONFIG_MEMCG
+	bool root;
+
+	if (!(gfp & __GFP_ACCOUNT))
+		return false;
+	rcu_read_lock();
+	root = !task_css(current, memory_cgrp_id)->parent;
+	rcu_read_unlock();
+	return !root;
+#else
+	return false;
+#endif
+}
+
 /**
  * rchar_chunk_alloc() - memory for payload
  * @len: bytes, up to RCHAR_CHUNK_SIZE
@@ -110,7 +133,7 @@ struct page *rchar_chunk_alloc(size_t len, gfp_t gfp)
 	unsigned int order = get_order(len);
 	struct page *chunk = NULL;
 
-	if (order == get_order(RCHAR_CHUNK_SIZE))
+	if (order == get_order(RCHAR_CHUNK_SIZE) && !counts(gfp))
 		chunk = take(&pools[numa_mem_id()]);
 	return chunk ?: alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, order);
 }
@@ -125,7 +148,7 @@ void rchar_chunk_free(struct page *chunk)
 {
 	unsigned int order = compound_order(chunk);
 
-	if (order != get_order(RCHAR_CHUNK_SIZE) ||
+	if (order != get_order(RCHAR_CHUNK_SIZE) || rchar_compat_page_counted(chunk) ||
 	    !keep(&pools[page_to_nid(chunk)], chunk))
 		__free_pages(chunk, order);
 }

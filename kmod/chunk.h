@@ -13,6 +13,12 @@
  */
 #define RCHAR_CHUNK_SIZE	(PAGE_SIZE < SZ_16K ? SZ_16K : PAGE_SIZE)
 
+/*
+ * For memory that a program asks for: its memory cgroup counts it, and is told no rather than
+ * that somebody in it is killed.
+ */
+#define RCHAR_GFP_PROGRAM	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
 struct page *rchar_chunk_alloc(size_t len, gfp_t gfp);
 void rchar_chunk_free(struct page *chunk);
 

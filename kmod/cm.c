@@ -7,6 +7,7 @@
  */
 #include "cm.h"
 #include <linux/random.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 #include "addr.h"
@@ -38,17 +39,17 @@ struct rchar_cm_counts rchar_cm_counts(void)
 	};
 }
 
-/* What we say of ourselves; the link's epoch and the flow's position are final. */
-static void fill_self(struct rchar_lane *lane, u32 attempt)
+/* What this side says of itself. */
+static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resume)
 {
 	struct rchar_conn *self = &lane->self;
 
 	self->link_id = lane->link->id;
-	self->epoch = lane->link->epoch;
+	self->epoch = epoch;
 	self->attempt = attempt;
 	self->caps = RCHAR_CAP_NONE;
 	self->frame_size = lane->frame_size;
-	self->resume = lane->flow->rx_next;
+	self->resume = resume;
 	self->depth = RCHAR_LANE_DEPTH;
 	self->lane = lane->index;
 	self->lanes = lane->link->nr_lanes;
@@ -133,7 +134,7 @@ static void connect_locked(struct rchar_lane *lane)
 	}
 	if (!rchar_lane_move(lane, RCHAR_LANE_CONNECTING))
 		return;
-	fill_self(lane, lane->link->attempt);
+	fill_self(lane, lane->link->attempt, lane->link->epoch, lane->flow->rx_next);
 	fill_param(lane, &param, &data, NULL);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);
@@ -195,6 +196,7 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 		return;
 	}
 	set_reads_max(lane, param);
+	rchar_flow_prepare(lane->flow, lane);
 	if (!rchar_lane_move(lane, RCHAR_LANE_GREETING))
 		return;
 	if (!rchar_link_adopt(lane->link, lane)) {
@@ -349,6 +351,7 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 {
 	struct rdma_conn_param param;
 	struct rchar_wire_conn data;
+	u32 epoch, resume;
 	int ret;
 
 	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
@@ -358,11 +361,9 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 		rchar_lane_fail(lane, setup_reason(ret));
 		return;
 	}
-	if (!rchar_link_adopt(lane->link, lane)) {
-		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
-		return;
-	}
-	fill_self(lane, lane->peer.attempt);
+	rchar_flow_prepare(lane->flow, lane);
+	rchar_link_propose(lane->link, lane, &epoch, &resume);
+	fill_self(lane, lane->peer.attempt, epoch, resume);
 	fill_param(lane, &param, &data, request);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
@@ -370,6 +371,33 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);
 	else
 		atomic64_inc(&nr_accepted);
+}
+
+/*
+ * Requests over InfiniBand and RoCE carry the addresses of both ends in private data (IBTA vol
+ * 1, A11.6), where a peer can claim what it likes. On RoCE v2 the address must be that of the
+ * GID that answers go to.
+ */
+static bool peer_is_its_gid(const struct rdma_cm_id *id, const struct sockaddr_storage *peer)
+{
+	struct sockaddr_storage gid = {};
+
+	if (!rdma_protocol_roce_udp_encap(id->device, id->port_num) || !id->route.path_rec ||
+	    id->route.path_rec->rec_type != SA_PATH_REC_TYPE_ROCE_V2)
+		return true;
+	rdma_gid2ip((struct sockaddr *)&gid, &id->route.path_rec->dgid);
+	rchar_addr_set_scope(&gid, rchar_addr_scope(peer));
+	return rchar_addr_same_host(&gid, peer);
+}
+
+/* And ours must be one of the interface that the request came in on. */
+static bool local_is_its_device(const struct rdma_cm_id *id, struct net *net,
+				const struct sockaddr_storage *local)
+{
+	int ifindex = id->route.addr.dev_addr.bound_dev_if;
+
+	return !ifindex || rdma_protocol_iwarp(id->device, id->port_num) ||
+	       rchar_addr_is_of_device(net, local, ifindex);
 }
 
 /**
@@ -385,19 +413,24 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 		    struct rdma_cm_event *event)
 {
 	const struct rdma_addr *addr = &id->route.addr;
-	struct sockaddr_storage peer = addr->dst_addr;
+	struct sockaddr_storage local = addr->src_addr, peer = addr->dst_addr;
 	struct rchar_conn request;
 	struct rchar_lane *lane;
 	enum rchar_reason reason;
 
+	/* The CM leaves it out (cma_save_ip6_info() in drivers/infiniband/core/cma.c). */
+	rchar_addr_set_scope(&local, addr->dev_addr.bound_dev_if);
+	rchar_addr_set_scope(&peer, addr->dev_addr.bound_dev_if);
 	reason = decode_request(&request, &event->param.conn);
+	if (!reason && (!peer_is_its_gid(id, &peer) || !local_is_its_device(id, net, &local)))
+		reason = RCHAR_REASON_ADDRESS;
 	if (reason) {
 		atomic64_inc(&nr_bad);
 		pr_warn_ratelimited("connection request from %pISpc refused: %s\n",
 				    &peer, rchar_reason_name(reason));
 		return refuse(id, reason);
 	}
-	reason = rchar_link_accept(net, &request, &addr->src_addr, &peer, &lane);
+	reason = rchar_link_accept(net, &request, &local, &peer, &lane);
 	if (reason)
 		return refuse(id, reason);
 	lane->cm_id = id;

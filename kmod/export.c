@@ -19,8 +19,6 @@
 
 /* Pages of a chunk at most: 1 MiB. Devices may allow fewer. */
 #define CHUNK_PAGES_MAX		256
-/* Frames of earlier connections that may wait beside those of two. */
-#define STALE_MAX		64
 /* Registrations posted at once. */
 #define BATCH			RCHAR_LANE_REG
 
@@ -259,7 +257,7 @@ static int tell(struct rchar_export *export, struct rchar_lane *lane)
 		n++;
 	}
 	/* A peer that connects again and again and takes none of them. */
-	if (READ_ONCE(export->session->tx_frames) > 2 * n + STALE_MAX) {
+	if (READ_ONCE(export->session->tx_frames) > 2 * n + RCHAR_EXPORT_STALE_MAX) {
 		rchar_txbuf_put_list(&frames);
 		return -ENOMEM;
 	}
@@ -286,6 +284,20 @@ static int map_on(struct rchar_export *export, struct rchar_lane *lane)
 	return ret;
 }
 
+/* Frames that a peer does not acknowledge keep the session, but not so much memory. */
+static void drop_region(struct rchar_export *export)
+{
+	struct rchar_session *s = export->session;
+	struct rchar_region *region;
+
+	spin_lock_bh(&s->lock);
+	region = export->region;
+	export->region = NULL;
+	spin_unlock_bh(&s->lock);
+	if (region)
+		rchar_region_put(region);
+}
+
 static void export_work(struct work_struct *work)
 {
 	struct rchar_export *export = container_of(work, struct rchar_export, work);
@@ -294,6 +306,8 @@ static void export_work(struct work_struct *work)
 
 	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD) {
 		rchar_export_revoke(export);
+		drop_region(export);
+		rchar_session_export_gone(s);
 	} else {
 		lane = rchar_flow_get_lane(s->flow);
 		if (lane) {
@@ -374,7 +388,8 @@ struct rchar_export *rchar_export_create(struct rchar_session *session,
 void rchar_export_free(struct rchar_export *export)
 {
 	rchar_export_revoke(export);
-	rchar_region_put(export->region);
+	if (export->region)
+		rchar_region_put(export->region);
 	rchar_ledger_del(RCHAR_OBJ_EXPORT);
 	kfree(export);
 }
@@ -400,7 +415,8 @@ void rchar_export_lane_gone(struct rchar_lane *lane)
  */
 int rchar_export_init(void)
 {
-	export_wq = alloc_workqueue("rchar_export", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	export_wq = alloc_workqueue("rchar_export", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				    WQ_UNBOUND_MAX_ACTIVE);
 	return export_wq ? 0 : -ENOMEM;
 }
 

@@ -8,6 +8,9 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+/* MAP frames of earlier connections that may wait beside those of two. */
+#define RCHAR_EXPORT_STALE_MAX	8
+
 struct rchar_lane;
 struct rchar_region;
 struct rchar_session;
@@ -16,7 +19,8 @@ struct rchar_export_chunk;
 /**
  * struct rchar_export - keys of a session; made with it, freed with it
  * @session: the session; @work holds a reference
- * @region: holds a reference
+ * @region: holds a reference, until the session is dead and the keys are void; session lock
+ * @counted: as an importer of the channel and of the peer; session lock
  * @work: makes keys for a connection that came up, or takes them back
  * @lock: protects the pointer @lane
  * @lane: where @chunks are registered; holds a reference. All below is protected by
@@ -29,6 +33,7 @@ struct rchar_export_chunk;
 struct rchar_export {
 	struct rchar_session *session;
 	struct rchar_region *region;
+	bool counted;
 	struct work_struct work;
 	spinlock_t lock;
 	struct rchar_lane *lane;

@@ -5,6 +5,7 @@
 #include "link.h"
 #include "rdma.h"
 #include "seq.h"
+#include "session.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -20,7 +21,8 @@ void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link)
 {
 	spin_lock_init(&flow->lock);
 	INIT_LIST_HEAD(&flow->queue);
-	INIT_LIST_HEAD(&flow->ios);
+	INIT_LIST_HEAD(&flow->ready[0]);
+	INIT_LIST_HEAD(&flow->ready[1]);
 	flow->link = link;
 }
 
@@ -54,17 +56,26 @@ static struct rchar_txbuf *next_control(struct rchar_lane *lane)
 	return txb;
 }
 
+static void skip_next(struct rchar_flow *flow)
+{
+	flow->next = list_is_last(&flow->next->queue, &flow->queue) ?
+		     NULL : list_next_entry(flow->next, queue);
+}
+
 static struct rchar_txbuf *next_sequenced(struct rchar_flow *flow)
 {
 	struct rchar_txbuf *txb = flow->next;
 
 	if (!txb)
 		return NULL;
-	flow->next = list_is_last(&txb->queue, &flow->queue) ?
-		     NULL : list_next_entry(txb, queue);
-	if (txb->sent)
+	skip_next(flow);
+	if (txb->sent) {
 		rchar_stats_inc(&flow->link->stats.replayed);
+		return txb;
+	}
 	txb->sent = true;
+	txb->hdr.seq = flow->tx_next++;
+	list_del_init(&txb->unsent);
 	return txb;
 }
 
@@ -129,7 +140,8 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 		return;
 	spin_lock_bh(&flow->lock);
 	list_for_each_entry(txb, frames, queue) {
-		txb->hdr.seq = flow->tx_next++;
+		if (txb->session)
+			list_add_tail(&txb->unsent, &txb->session->tx_unsent);
 		flow->nr_queued++;
 		flow->nr_control += !rchar_op_carries_data(txb->hdr.op);
 	}
@@ -202,6 +214,71 @@ bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
 	}
 	spin_unlock_bh(&flow->lock);
 	return ok;
+}
+
+/**
+ * rchar_flow_update_window() - tell the peer of a window with a frame that still waits
+ * @flow: the flow
+ * @session: whose window it is; its lock is held
+ * @window: the new edge
+ *
+ * Return: false when no frame of the session waits: the caller sends one.
+ */
+bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_session *session,
+			      u32 window)
+{
+	struct rchar_txbuf *txb;
+
+	spin_lock_bh(&flow->lock);
+	txb = list_first_entry_or_null(&session->tx_unsent, struct rchar_txbuf, unsent);
+	if (txb)
+		txb->hdr.window = window;
+	spin_unlock_bh(&flow->lock);
+	return txb;
+}
+
+static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb,
+			struct list_head *taken)
+{
+	lockdep_assert_held(&flow->lock);
+	if (flow->next == txb)
+		skip_next(flow);
+	list_del_init(&txb->unsent);
+	list_move_tail(&txb->queue, taken);
+	flow->nr_queued--;
+	flow->nr_control -= !rchar_op_carries_data(txb->hdr.op);
+}
+
+/**
+ * rchar_flow_take_unsent() - frames of a session that is over need not be sent
+ * @flow: the flow
+ * @session: the session; its lock is held
+ * @taken: collects the frames, which the caller accounts for and puts
+ * @max: how many at most
+ *
+ * The peer hears of the end by RESET. When it has not heard of the session either, not
+ * even that is sent.
+ *
+ * Return: how many were taken.
+ */
+unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_session *session,
+				    struct list_head *taken, unsigned int max)
+{
+	struct rchar_txbuf *txb, *tmp;
+	unsigned int n = 0;
+
+	spin_lock_bh(&flow->lock);
+	list_for_each_entry_safe(txb, tmp, &session->tx_unsent, unsent) {
+		if (txb->hdr.op == RCHAR_OP_OPEN)
+			session->tx_forget = true;
+		if (txb->hdr.op == RCHAR_OP_RESET && !session->tx_forget)
+			continue;
+		take_unsent(flow, txb, taken);
+		if (++n == max)
+			break;
+	}
+	spin_unlock_bh(&flow->lock);
+	return n;
 }
 
 /**
@@ -303,7 +380,7 @@ static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *ac
 	struct rchar_txbuf *txb, *tmp;
 
 	list_for_each_entry_safe(txb, tmp, &flow->queue, queue) {
-		if (!rchar_seq_before(txb->hdr.seq, ack))
+		if (!txb->sent || !rchar_seq_before(txb->hdr.seq, ack))
 			break;
 		list_move_tail(&txb->queue, acked);
 		flow->nr_queued--;
@@ -330,7 +407,7 @@ static enum rchar_frame_error take_header(struct rchar_flow *flow,
 					  const struct rchar_hdr *hdr,
 					  struct list_head *acked)
 {
-	u32 sent = flow->next ? flow->next->hdr.seq : flow->tx_next;
+	u32 sent = flow->next && flow->next->sent ? flow->next->hdr.seq : flow->tx_next;
 
 	lockdep_assert_held(&flow->lock);
 	if (!rchar_credit_receive(&lane->tx.credit, hdr->credits))
@@ -344,6 +421,24 @@ static enum rchar_frame_error take_header(struct rchar_flow *flow,
 		return RCHAR_FRAME_BAD_ACK;
 	collect_acked(flow, hdr->ack, acked);
 	return RCHAR_FRAME_OK;
+}
+
+/* False: nothing more is to be done with the frame; *@err says whether it is bad. */
+static bool take_header_of(struct rchar_flow *flow, struct rchar_lane *lane,
+			   const struct rchar_hdr *hdr, enum rchar_frame_error *err)
+{
+	bool attached;
+	LIST_HEAD(acked);
+
+	*err = RCHAR_FRAME_OK;
+	spin_lock_bh(&flow->lock);
+	/* What a lane that has failed still receives is sent again on the next one. */
+	attached = flow->lane == lane && READ_ONCE(lane->state) < RCHAR_LANE_CLOSING;
+	if (attached)
+		*err = take_header(flow, lane, hdr, &acked);
+	spin_unlock_bh(&flow->lock);
+	finish_acked(flow, &acked);
+	return attached && !*err;
 }
 
 /* The frame is processed: it counts as received only now. */
@@ -366,8 +461,6 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
 	enum rchar_frame_error err;
 	int ret;
 
-	if (READ_ONCE(lane->state) < RCHAR_LANE_UP)
-		return RCHAR_FRAME_BAD_STATE;
 	/* One context at a time for each session, too. */
 	if (rchar_link_flow(flow->link, hdr->session) != flow)
 		return RCHAR_FRAME_BAD_SESSION;
@@ -384,7 +477,8 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
 		return err;
 	if (ret) {
 		/* Out of memory: the peer sends it again after the reconnect. */
-		rchar_lane_fail(lane, RCHAR_REASON_NO_MEMORY);
+		rchar_lane_fail(lane, ret == -ENOBUFS ? RCHAR_REASON_PEER_LIMIT :
+							RCHAR_REASON_NO_MEMORY);
 		return RCHAR_FRAME_OK;
 	}
 	accept_sequenced(flow, hdr);
@@ -406,16 +500,26 @@ static enum rchar_frame_error receive_greeting(struct rchar_flow *flow,
 					       const struct rchar_hdr *hdr,
 					       struct rchar_rxbuf *rxb)
 {
-	enum rchar_lane_state expected = hdr->op == RCHAR_OP_HELLO ?
-					 RCHAR_LANE_ACCEPTING : RCHAR_LANE_GREETING;
+	u8 expected = lane->initiator ? RCHAR_OP_READY : RCHAR_OP_HELLO;
+	enum rchar_frame_error err;
 
-	if (READ_ONCE(lane->state) != expected)
+	if (hdr->op != expected)
+		return RCHAR_FRAME_BAD_STATE;
+	if (READ_ONCE(lane->state) != (lane->initiator ? RCHAR_LANE_GREETING :
+							 RCHAR_LANE_ACCEPTING))
 		return RCHAR_FRAME_BAD_STATE;
 	if (!nonce_matches(lane, rxb))
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	if (hdr->op == RCHAR_OP_HELLO)
-		rchar_flow_control(flow, lane, RCHAR_OP_READY);
-	rchar_lane_up(lane);
+	if (lane->initiator) {
+		if (take_header_of(flow, lane, hdr, &err))
+			rchar_lane_up(lane);
+		return err;
+	}
+	/* It has received nothing yet. */
+	if (hdr->credits)
+		return RCHAR_FRAME_BAD_CREDITS;
+	if (rchar_lane_move(lane, RCHAR_LANE_GREETING))
+		rchar_link_greeted(lane->link, lane);
 	return RCHAR_FRAME_OK;
 }
 
@@ -425,8 +529,6 @@ static enum rchar_frame_error receive_control(struct rchar_flow *flow,
 					      struct rchar_rxbuf *rxb)
 {
 	if (hdr->op == RCHAR_OP_HELLO || hdr->op == RCHAR_OP_READY)
-		return receive_greeting(flow, lane, hdr, rxb);
-	if (READ_ONCE(lane->state) < RCHAR_LANE_UP)
 		return RCHAR_FRAME_BAD_STATE;
 	if (hdr->op == RCHAR_OP_PING)
 		rchar_flow_control(flow, lane, RCHAR_OP_PONG);
@@ -450,22 +552,19 @@ enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
 					  const struct rchar_hdr *hdr,
 					  struct rchar_rxbuf *rxb)
 {
-	enum rchar_frame_error err = RCHAR_FRAME_OK;
-	bool attached;
-	LIST_HEAD(acked);
+	enum rchar_lane_state state = READ_ONCE(lane->state);
+	enum rchar_frame_error err;
 
-	spin_lock_bh(&flow->lock);
-	/* What a lane that has failed still receives is sent again on the next one. */
-	attached = flow->lane == lane && READ_ONCE(lane->state) < RCHAR_LANE_CLOSING;
-	if (attached)
-		err = take_header(flow, lane, hdr, &acked);
-	spin_unlock_bh(&flow->lock);
-	finish_acked(flow, &acked);
-	if (!attached || err)
-		return err;
+	if (state >= RCHAR_LANE_CLOSING)
+		return RCHAR_FRAME_OK;
 	trace_rchar_frame_rx(lane, hdr);
 	rchar_stats_inc(&flow->link->stats.rx_frames);
 	rchar_stats_add(&flow->link->stats.rx_bytes, hdr->len);
+	/* Nothing of a frame counts before the handshake is over. */
+	if (state < RCHAR_LANE_UP)
+		return receive_greeting(flow, lane, hdr, rxb);
+	if (!take_header_of(flow, lane, hdr, &err))
+		return err;
 	if (rchar_op_sequenced(hdr->op))
 		return receive_sequenced(flow, lane, hdr, rxb);
 	return receive_control(flow, lane, hdr, rxb);
@@ -481,11 +580,10 @@ void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
 			     bool posted)
 {
 	spin_lock_bh(&flow->lock);
-	if (flow->lane == lane) {
-		if (posted)
-			rchar_credit_posted(&lane->tx.credit);
+	if (posted)
+		rchar_credit_posted(&lane->tx.credit);
+	if (flow->lane == lane)
 		pump(flow);
-	}
 	spin_unlock_bh(&flow->lock);
 }
 
@@ -507,6 +605,22 @@ bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume)
 }
 
 /**
+ * rchar_flow_prepare() - the peer of a lane has said how many receive buffers it has
+ * @flow: the flow
+ * @lane: the lane, with @peer filled in; nothing was sent or received on it
+ *
+ * More than the send queue has room for are of no use, and what the peer does not
+ * acknowledge is memory here.
+ */
+void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	rchar_credit_init(&lane->tx.credit, min_t(u16, lane->peer.depth, RCHAR_LANE_SQ),
+			  RCHAR_LANE_DEPTH);
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
  * rchar_flow_attach() - a lane is connected: the handshake may be sent on it
  * @flow: the flow
  * @lane: the lane, with @peer filled in
@@ -523,7 +637,6 @@ void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 res
 	flow->next = list_first_entry_or_null(&flow->queue, struct rchar_txbuf, queue);
 	flow->rx_acked = flow->rx_next;
 	flow->ack_now = false;
-	rchar_credit_init(&lane->tx.credit, lane->peer.depth, RCHAR_LANE_DEPTH);
 	lane->tx.open = true;
 	spin_unlock_bh(&flow->lock);
 	finish_acked(flow, &acked);
@@ -567,12 +680,15 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
  */
 void rchar_flow_reset(struct rchar_flow *flow)
 {
+	struct rchar_txbuf *txb;
 	LIST_HEAD(dropped);
 
 	spin_lock_bh(&flow->lock);
 	WARN_ON_ONCE(flow->lane);
 	list_splice_init(&flow->queue, &dropped);
 	flow->next = NULL;
+	list_for_each_entry(txb, &dropped, queue)
+		list_del_init(&txb->unsent);
 	flow->nr_queued = 0;
 	flow->nr_control = 0;
 	flow->tx_next = 0;

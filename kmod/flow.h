@@ -23,15 +23,17 @@ struct rchar_txbuf;
  * @lock: protects everything here, and the sending side of the attached lane
  * @lane: the lane to send on, or NULL while there is none
  * @queue: frames not acknowledged, in sequence
- * @next: the first of @queue that is not posted on @lane, or NULL
+ * @next: the first of @queue that is not posted on @lane, or NULL. Frames that have never
+ *	  been posted are at the end of @queue and have no sequence number yet: those of a
+ *	  session that is over can be taken out.
  * @nr_queued: length of @queue
  * @nr_control: of these, frames other than DATA and MSG, which no window bounds
- * @tx_next: sequence number of the next frame queued
+ * @tx_next: sequence number of the next frame that is posted for the first time
  * @tx_una: sequence number of the first of @queue
  * @rx_next: sequence number expected from the peer
  * @rx_acked: the last ack told to the peer
  * @ack_now: the peer asked for an ack, or the delay for one is over
- * @ios: one-sided operations that have something to post
+ * @ready: keys with one-sided operations that can be posted: [0] READs, [1] WRITEs
  */
 struct rchar_flow {
 	struct rchar_link *link;
@@ -46,13 +48,17 @@ struct rchar_flow {
 	u32 rx_next;
 	u32 rx_acked;
 	bool ack_now;
-	struct list_head ios;
+	struct list_head ready[2];
 };
 
 void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link);
 void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames);
 struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow);
 bool rchar_flow_busy(struct rchar_flow *flow);
+bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_session *session,
+			      u32 window);
+unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_session *session,
+				    struct list_head *taken, unsigned int max);
 void rchar_flow_want_ack(struct rchar_flow *flow);
 bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
 		       const void *data, u32 len, u32 end);
@@ -64,6 +70,7 @@ void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
 			     bool posted);
 void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 			  struct rchar_txbuf *txb);
+void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane);
 void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 resume);
 void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane);
 void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane);

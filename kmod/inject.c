@@ -6,6 +6,10 @@
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/fault-inject.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include "account.h"
+#include "ledger.h"
 
 static struct dentry *dir;
 
@@ -54,6 +58,19 @@ static void init_faults(void)
 
 #endif
 
+/* ---- what is alive ---- */
+
+static int objects_show(struct seq_file *seq, void *unused)
+{
+	int kind;
+
+	for (kind = 0; kind < __RCHAR_OBJ_MAX; kind++)
+		seq_printf(seq, "%s %u\n", rchar_ledger_name(kind), rchar_ledger_count(kind));
+	seq_printf(seq, "held %llu\n", rchar_account_held());
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(objects);
+
 /* ---- delays ---- */
 
 static u32 delays_us[__RCHAR_DELAY_MAX];
@@ -84,6 +101,7 @@ void rchar_inject_init(void)
 	int i;
 
 	dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_file("objects", 0400, dir, NULL, &objects_fops);
 	init_faults();
 	for (i = 0; i < __RCHAR_DELAY_MAX; i++)
 		debugfs_create_u32(delay_names[i], 0600, dir, &delays_us[i]);

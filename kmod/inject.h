@@ -2,7 +2,7 @@
 /* Faults and delays on purpose, for test builds, in /sys/kernel/debug/rdma_char/. Faults
  * are what soft devices never do by themselves; they need a kernel with fault injection,
  * whose Documentation/fault-injection/ says how they are set. A delay is a number of
- * microseconds.
+ * microseconds. The file "objects" counts what is alive, and the bytes held for peers.
  */
 #ifndef RCHAR_INJECT_H
 #define RCHAR_INJECT_H

@@ -18,6 +18,10 @@
 #include "trace.h"
 
 #define RTU_MS		1000	/* the RTU may come so long after the first frame */
+/* A registration takes so long at most, with all that was posted before it: as for the
+ * keepalive, 8 MiB are on their way in this time on any network worth RDMA.
+ */
+#define REG_MS		(3 * RCHAR_LINK_KEEPALIVE_MS)
 #define STOP_REP_MS	2000	/* a CM that was notified gets so long to stop its REP */
 
 /* Teardown waits for the CM and the device; it must not share a queue with what waits
@@ -518,6 +522,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	spin_lock_init(&lane->lock);
 	spin_lock_init(&lane->rx_lock);
 	INIT_LIST_HEAD(&lane->ibdev_entry);
+	INIT_LIST_HEAD(&lane->accepting_entry);
 	INIT_LIST_HEAD(&lane->tx.posted);
 	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
@@ -531,6 +536,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_LIST_HEAD(&lane->bulk_mrs);
 	INIT_WORK(&lane->teardown, teardown_work);
 	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
+	INIT_WORK(&lane->adopt_work, rchar_link_adopt_work);
 	INIT_WORK(&lane->refill_work, refill_work);
 	INIT_WORK(&lane->break_work, break_work);
 	INIT_DELAYED_WORK(&lane->notify_work, notify_work);
@@ -677,6 +683,9 @@ void rchar_lane_up(struct rchar_lane *lane)
 	lane->up_at = jiffies;
 	if (!rchar_lane_move(lane, RCHAR_LANE_UP))
 		return;
+	/* Not before: the answer to READY may come at once. */
+	if (!lane->initiator)
+		rchar_flow_control(lane->flow, lane, RCHAR_OP_READY);
 	rchar_link_lane_up(lane->link, lane);
 	rchar_flow_ready(lane->flow, lane);
 }
@@ -718,10 +727,13 @@ static int post_and_wait(struct rchar_lane *lane, struct rchar_lane_reg *reg,
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 		return ret;
 	}
-	/* The drain of a lane that goes brings it back, too; and a lane whose send queue
-	 * stands still goes.
+	/* Behind frames that a peer takes one by one this could take for ever. The drain of a
+	 * lane that goes brings it back, too.
 	 */
-	wait_for_completion(&reg->done);
+	if (!wait_for_completion_timeout(&reg->done, msecs_to_jiffies(REG_MS))) {
+		rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
+		wait_for_completion(&reg->done);
+	}
 	spin_lock_bh(&flow->lock);
 	reg->busy = false;
 	lane->tx.moved_at = jiffies;
@@ -838,6 +850,7 @@ static void teardown_work(struct work_struct *work)
 	rdma_lock_handler(id);
 	rdma_unlock_handler(id);
 	cancel_work_sync(&lane->connect_work);
+	cancel_work_sync(&lane->adopt_work);
 	/* It may have attached the lane after all. */
 	rchar_flow_detach(lane->flow, lane);
 	if (lane->ibdev)

@@ -78,7 +78,7 @@ struct rchar_lane_tx {
 
 /**
  * struct rchar_lane - one connection
- * @ref: one each for the link's slot and for the cm_id
+ * @ref: one each for the link's slot, or its list of lanes being accepted, and for the cm_id
  * @link: the link; holds a reference
  * @flow: the flow of @link that this lane carries
  * @index: which lane of the link
@@ -119,6 +119,9 @@ struct rchar_lane_tx {
  * @frame_size: payload bytes of a receive buffer
  * @last_rx: jiffies when something last arrived
  * @up_at: jiffies when it came up
+ * @accepting_entry: of rchar_link.accepting, until it is in a slot; link lock
+ * @continues: acceptor: the reply said that the link goes on where the last lane left
+ * @adopt_work: acceptor: HELLO came, so the lane may take its slot; on the link's queue
  * @started: whoever connects or accepts is done with it: teardown waits for that
  * @teardown: the only way to die
  * @connect_work: initiator: from the resolved route to the request
@@ -170,6 +173,9 @@ struct rchar_lane {
 	u32 frame_size;
 	unsigned long last_rx;
 	unsigned long up_at;
+	struct list_head accepting_entry;
+	bool continues;
+	struct work_struct adopt_work;
 	struct completion started;
 	struct work_struct teardown;
 	struct work_struct connect_work;

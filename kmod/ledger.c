@@ -52,6 +52,15 @@ unsigned int rchar_ledger_count(enum rchar_object kind)
 }
 
 /**
+ * rchar_ledger_name() - for tests
+ * @kind: what they are
+ */
+const char *rchar_ledger_name(enum rchar_object kind)
+{
+	return names[kind];
+}
+
+/**
  * rchar_ledger_wait() - wait until all objects of a kind are gone
  * @kind: what they are
  *

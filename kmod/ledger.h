@@ -25,6 +25,7 @@ enum rchar_object {
 
 void rchar_ledger_add(enum rchar_object kind);
 void rchar_ledger_del(enum rchar_object kind);
+const char *rchar_ledger_name(enum rchar_object kind);
 unsigned int rchar_ledger_count(enum rchar_object kind);
 void rchar_ledger_wait(enum rchar_object kind);
 void rchar_ledger_check(void);

@@ -4,6 +4,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include "account.h"
 #include "addr.h"
 #include "backoff.h"
 #include "cm.h"
@@ -43,6 +44,9 @@ static void release(struct kref *ref)
 
 	WARN_ON_ONCE(!xa_empty(&link->sessions));
 	xa_destroy(&link->sessions);
+	if (!link->initiator)
+		rchar_account_del_lanes(link->account, link->nr_lanes);
+	rchar_account_put(link->account);
 	put_net(link->net);
 	rchar_ledger_del(RCHAR_OBJ_LINK);
 	kfree(link);
@@ -119,12 +123,14 @@ static bool move(struct rchar_link *link, enum rchar_link_state to,
 	}
 	trace_rchar_link_state(link, from, to, reason);
 	if (from == RCHAR_LINK_UP || to == RCHAR_LINK_UP)
-		pr_info_ratelimited("link %016llx %s %pISpc: %s%s%s\n", link->id,
+		pr_info_ratelimited("link %u %s %pISpc: %s%s%s\n", link->serial,
 			link->initiator ? "to" : "from", &link->peer,
 			rchar_link_state_name(to), reason ? ", " : "",
 			reason ? rchar_reason_name(reason) : "");
 	rchar_netlink_link_event(link);
-	link->ops->state_changed(link);
+	/* Channels have links that this host makes. */
+	if (link->initiator)
+		link->ops->state_changed(link);
 	return true;
 }
 
@@ -205,6 +211,36 @@ static void for_each_lane(struct rchar_link *link,
 	}
 }
 
+/* The lanes whose handshake is not over. */
+static void fail_accepting(struct rchar_link *link, enum rchar_reason reason)
+{
+	struct rchar_lane *lanes[RCHAR_HALF_OPEN_PER_PEER], *lane;
+	int i, n = 0;
+
+	spin_lock_bh(&link->lock);
+	list_for_each_entry(lane, &link->accepting, accepting_entry) {
+		if (WARN_ON_ONCE(n == ARRAY_SIZE(lanes)))
+			break;
+		kref_get(&lane->ref);
+		lanes[n++] = lane;
+	}
+	spin_unlock_bh(&link->lock);
+	for (i = 0; i < n; i++) {
+		rchar_lane_fail(lanes[i], reason);
+		rchar_lane_put(lanes[i]);
+	}
+}
+
+static bool all_gone(struct rchar_link *link)
+{
+	bool gone;
+
+	spin_lock_bh(&link->lock);
+	gone = no_lanes_locked(link) && list_empty(&link->accepting);
+	spin_unlock_bh(&link->lock);
+	return gone;
+}
+
 static void connect_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(to_delayed_work(work),
@@ -239,8 +275,17 @@ static void lanes_work(struct work_struct *work)
 		for_each_lane(link, rchar_lane_fail, reason);
 }
 
+static bool slot_free(struct rchar_link *link, const struct rchar_lane *lane)
+{
+	lockdep_assert_held(&link->lock);
+	if (link->state != RCHAR_LINK_CONNECTING || link->lanes[lane->index])
+		return false;
+	return !lane->index || (link->lanes[0] &&
+				READ_ONCE(link->lanes[0]->state) == RCHAR_LANE_UP);
+}
+
 /**
- * rchar_link_lane_add() - put a lane into its slot, before it is started
+ * rchar_link_lane_add() - put a lane of this host's making into its slot, before it starts
  * @link: the link
  * @lane: the lane; the slot takes a reference
  *
@@ -252,15 +297,29 @@ bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 	bool ok;
 
 	spin_lock_bh(&link->lock);
-	ok = link->state == RCHAR_LINK_CONNECTING && !link->lanes[lane->index];
-	if (lane->index)
-		ok = ok && link->lanes[0] &&
-		     READ_ONCE(link->lanes[0]->state) == RCHAR_LANE_UP;
+	ok = slot_free(link, lane);
 	if (ok) {
 		kref_get(&lane->ref);
 		link->lanes[lane->index] = lane;
 	}
 	spin_unlock_bh(&link->lock);
+	return ok;
+}
+
+/* The same for a lane that a peer made: it has shown that it is where it says. */
+static bool accepted_lane_add(struct rchar_link *link, struct rchar_lane *lane)
+{
+	bool ok;
+
+	spin_lock_bh(&link->lock);
+	ok = slot_free(link, lane) && !list_empty(&lane->accepting_entry);
+	if (ok) {
+		list_del_init(&lane->accepting_entry);
+		link->lanes[lane->index] = lane;
+	}
+	spin_unlock_bh(&link->lock);
+	if (ok)
+		rchar_account_end_accept(link->account);
 	return ok;
 }
 
@@ -287,24 +346,33 @@ static u32 new_epoch(u32 old)
 	return epoch;
 }
 
-/*
- * A lane other than the first: what that one found holds. When it does not, the next
- * attempt starts afresh.
- */
-static bool adopt_more(struct rchar_link *link, struct rchar_lane *lane, bool same)
+/* Would a lane go on where the last one left, by what its peer says? */
+static bool continues(struct rchar_link *link, const struct rchar_lane *lane)
 {
-	if (!same) {
-		link->epoch = 0;
-		return false;
-	}
-	rchar_flow_attach(lane->flow, lane, lane->peer.resume);
-	return true;
+	const struct rchar_conn *peer = &lane->peer;
+
+	return peer->epoch && peer->epoch == link->epoch &&
+	       peer->frame_size >= link->tx_max &&
+	       rchar_flow_resume_valid(lane->flow, peer->resume);
+}
+
+static void take_over(struct rchar_link *link, struct rchar_lane *lane, bool same)
+{
+	const struct rchar_conn *peer = &lane->peer;
+
+	if (!lane->index)
+		link->tx_max = max_t(u32, link->tx_max,
+				     min_t(u32, peer->frame_size, RCHAR_FRAME_SIZE));
+	rchar_flow_attach(lane->flow, lane, same ? peer->resume : 0);
 }
 
 /**
- * rchar_link_adopt() - connected: decide whether this goes on where the last lane left
+ * rchar_link_adopt() - initiator: the reply came: does this go on where the last lane left?
  * @link: the link; its slot for @lane is taken
  * @lane: the lane, with @peer filled in; nothing is sent on it yet
+ *
+ * A lane other than the first has to find what that one found; else the next attempt starts
+ * afresh.
  *
  * Context: CM event handler; the flow has no lane attached, and for the first lane no
  * flow has.
@@ -314,25 +382,132 @@ static bool adopt_more(struct rchar_link *link, struct rchar_lane *lane, bool sa
 bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane)
 {
 	const struct rchar_conn *peer = &lane->peer;
-	bool same = peer->epoch && peer->epoch == link->epoch &&
-		    peer->frame_size >= link->tx_max &&
-		    rchar_flow_resume_valid(lane->flow, peer->resume);
+	bool same = continues(link, lane), fresh;
 
-	if (lane->index)
-		return adopt_more(link, lane, same);
-	if (!same && !link->initiator) {
-		forget(link, new_epoch(link->epoch), RCHAR_REASON_PEER_RESTARTED);
-	} else if (!same) {
-		bool fresh = peer->epoch && peer->epoch != link->epoch && !peer->resume;
-
+	if (!same && lane->index) {
+		link->epoch = 0;
+		return false;
+	}
+	if (!same) {
+		fresh = peer->epoch && peer->epoch != link->epoch && !peer->resume;
 		forget(link, fresh ? peer->epoch : 0, RCHAR_REASON_PEER_RESTARTED);
 		if (!fresh)
 			return false;
 	}
-	link->tx_max = max_t(u32, link->tx_max,
-			     min_t(u32, peer->frame_size, RCHAR_FRAME_SIZE));
-	rchar_flow_attach(lane->flow, lane, same ? peer->resume : 0);
+	take_over(link, lane, same);
 	return true;
+}
+
+/**
+ * rchar_link_propose() - acceptor: what the reply says, should the handshake end well
+ * @link: the link
+ * @lane: the lane, with @peer filled in
+ * @epoch: set
+ * @resume: set
+ *
+ * Changes nothing of the link: nobody knows yet who sent the request.
+ *
+ * Context: CM event handler.
+ */
+void rchar_link_propose(struct rchar_link *link, struct rchar_lane *lane, u32 *epoch,
+			u32 *resume)
+{
+	mutex_lock(&links_lock);
+	lane->continues = continues(link, lane);
+	*epoch = lane->continues || lane->index ? link->epoch : new_epoch(link->epoch);
+	*resume = lane->continues ? lane->flow->rx_next : 0;
+	mutex_unlock(&links_lock);
+}
+
+/**
+ * rchar_link_greeted() - acceptor: HELLO came, so the peer is where it says it is
+ * @link: the link
+ * @lane: the lane, GREETING
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_link_greeted(struct rchar_link *link, struct rchar_lane *lane)
+{
+	/* On the list the lane is not freed; whoever takes it off cancels the work. */
+	spin_lock_bh(&link->lock);
+	if (!list_empty(&lane->accepting_entry))
+		queue_work(link_wq, &lane->adopt_work);
+	spin_unlock_bh(&link->lock);
+}
+
+/* May a lane of that attempt come, by what the link knows? */
+static enum rchar_reason attempt_reason(struct rchar_link *link,
+					const struct rchar_conn *request)
+{
+	lockdep_assert_held(&links_lock);
+	if (request->lane)
+		return request->attempt == link->attempt ? RCHAR_REASON_NONE :
+							   RCHAR_REASON_BUSY;
+	/* A request that was under way for long must not break a newer connection. */
+	return link->attempt && !rchar_seq_before(link->attempt, request->attempt) ?
+	       RCHAR_REASON_BUSY : RCHAR_REASON_NONE;
+}
+
+/* What the reply said must still hold. */
+static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
+{
+	bool same = continues(link, lane);
+
+	if (same != lane->continues || (same && lane->self.epoch != link->epoch))
+		return false;
+	if (!same && lane->index) {
+		link->epoch = 0;
+		return false;
+	}
+	if (!same)
+		forget(link, lane->self.epoch, RCHAR_REASON_PEER_RESTARTED);
+	take_over(link, lane, same);
+	return true;
+}
+
+/* False: not yet. *@reason: why not at all. */
+static bool admit(struct rchar_link *link, struct rchar_lane *lane,
+		  enum rchar_reason *reason)
+{
+	lockdep_assert_held(&links_lock);
+	*reason = attempt_reason(link, &lane->peer);
+	if (*reason)
+		return true;
+	/* The peer would not call if it did not know them to be gone. */
+	if (!lane->index && !no_lanes(link)) {
+		for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_CLOSED);
+		return false;
+	}
+	if (!lane->index)
+		link->attempt = lane->peer.attempt;
+	if ((!lane->index && !move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE)) ||
+	    !accepted_lane_add(link, lane) || !accepted_adopt(link, lane))
+		*reason = RCHAR_REASON_BUSY;
+	return true;
+}
+
+/**
+ * rchar_link_adopt_work() - acceptor: the handshake is over: the lane takes its slot
+ * @work: rchar_lane.adopt_work; teardown waits for it
+ *
+ * The lanes that the link had go first. rchar_link_lane_gone() of the last one queues this
+ * again.
+ */
+void rchar_link_adopt_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(work, struct rchar_lane, adopt_work);
+	struct rchar_link *link = lane->link;
+	enum rchar_reason reason = RCHAR_REASON_NONE;
+	bool decided = false;
+
+	mutex_lock(&links_lock);
+	if (READ_ONCE(lane->state) == RCHAR_LANE_GREETING)
+		decided = admit(link, lane, &reason);
+	mutex_unlock(&links_lock);
+	if (reason)
+		rchar_lane_fail(lane, reason);
+	else if (decided)
+		rchar_lane_up(lane);
 }
 
 /**
@@ -352,19 +527,62 @@ void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
 	rchar_stats_inc(&link->stats.connects);
 	mod_delayed_work(link_wq, &link->tick_work,
 			 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
+	/* Programs choose how many sessions there are, and this may be a soft interrupt. */
+	queue_work(link_wq, &link->up_work);
+}
+
+static void up_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(work, struct rchar_link, up_work);
+
 	link->ops->up(link);
+}
+
+/* A lane whose handshake did not end well: the link has not noticed that there was one. */
+static bool stop_accepting(struct rchar_link *link, struct rchar_lane *lane)
+{
+	bool was;
+
+	spin_lock_bh(&link->lock);
+	was = !list_empty(&lane->accepting_entry);
+	list_del_init(&lane->accepting_entry);
+	spin_unlock_bh(&link->lock);
+	cancel_work_sync(&lane->adopt_work);
+	if (!was)
+		return false;
+	rchar_account_end_accept(link->account);
+	wake_up_all(&link->wait);
+	rchar_link_unuse(link);
+	rchar_lane_put(lane);
+	return true;
+}
+
+/* Lanes that waited for the last one to go. */
+static void admit_greeted(struct rchar_link *link)
+{
+	struct rchar_lane *lane;
+
+	spin_lock_bh(&link->lock);
+	list_for_each_entry(lane, &link->accepting, accepting_entry)
+		if (READ_ONCE(lane->state) == RCHAR_LANE_GREETING)
+			queue_work(link_wq, &lane->adopt_work);
+	spin_unlock_bh(&link->lock);
 }
 
 /**
  * rchar_link_lane_gone() - a lane is torn down; the others go with it
  * @link: the link
- * @lane: the lane; the slot's reference is dropped
+ * @lane: the lane; the reference of the slot, or of the list of lanes being accepted, is
+ *	  dropped
  */
 void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 {
-	bool down = move(link, RCHAR_LINK_DOWN, lane->reason), last;
 	enum rchar_reason reason;
+	bool down, last;
 
+	if (stop_accepting(link, lane))
+		return;
+	down = move(link, RCHAR_LINK_DOWN, lane->reason);
 	/* While the slot is taken: destroy_work() waits for that before it cancels. */
 	for_each_lane(link, rchar_lane_fail, lane->reason);
 	/* Failed attempts must not put it off. */
@@ -377,8 +595,10 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	last = no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
 	reason = link->reason;
 	spin_unlock_bh(&link->lock);
-	if (last)
+	if (last) {
 		connect_failed(link, reason);
+		admit_greeted(link);
+	}
 	wake_up_all(&link->wait);
 	if (!link->initiator)
 		rchar_link_unuse(link);
@@ -476,6 +696,32 @@ static void flush_acks(struct rchar_link *link)
 		rchar_flow_wait_sent(&link->flows[i], until - jiffies);
 }
 
+/* What is kept for a peer that makes this host hold too much is dropped, sessions and all. */
+static void evict_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(work, struct rchar_link, evict_work);
+
+	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);
+	wait_event(link->wait, no_lanes(link));
+	mutex_lock(&links_lock);
+	if (no_lanes(link) && READ_ONCE(link->state) == RCHAR_LINK_DOWN)
+		forget(link, 0, RCHAR_REASON_PEER_LIMIT);
+	else if (READ_ONCE(link->state) != RCHAR_LINK_DYING)
+		queue_work(link_wq, &link->evict_work);
+	mutex_unlock(&links_lock);
+}
+
+/**
+ * rchar_link_evict() - the peer is past its budget
+ * @link: the link that took it there
+ *
+ * Context: any but hard interrupt, with any lock but the link's; it is done later.
+ */
+void rchar_link_evict(struct rchar_link *link)
+{
+	queue_work(link_wq, &link->evict_work);
+}
+
 static void destroy_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(work, struct rchar_link, destroy_work);
@@ -490,9 +736,12 @@ static void destroy_work(struct work_struct *work)
 	cancel_work_sync(&link->lanes_work);
 	cancel_delayed_work_sync(&link->tick_work);
 	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
-	wait_event(link->wait, no_lanes(link));
+	fail_accepting(link, RCHAR_REASON_CLOSED);
+	wait_event(link->wait, all_gone(link));
 	cancel_delayed_work_sync(&link->connect_work);
 	cancel_work_sync(&link->lanes_work);
+	cancel_work_sync(&link->up_work);
+	cancel_work_sync(&link->evict_work);
 	cancel_delayed_work_sync(&link->tick_work);
 	cancel_delayed_work_sync(&link->ack_work);
 	for (i = 0; i < link->nr_lanes; i++)
@@ -538,6 +787,11 @@ static struct rchar_link *create(struct net *net, bool initiator, u64 id, u8 nr_
 	link = kzalloc(struct_size(link, flows, nr_lanes), GFP_KERNEL);
 	if (!link)
 		return NULL;
+	link->account = rchar_account_get(net, peer);
+	if (!link->account)
+		goto err_free;
+	if (!initiator && !rchar_account_add_lanes(link->account, nr_lanes))
+		goto err_account;
 	rchar_ledger_add(RCHAR_OBJ_LINK);
 	kref_init(&link->ref);		/* the table's */
 	kref_get(&link->ref);		/* the first user's */
@@ -560,12 +814,21 @@ static struct rchar_link *create(struct net *net, bool initiator, u64 id, u8 nr_
 	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_init(&link->flows[i], link);
 	INIT_DELAYED_WORK(&link->connect_work, connect_work);
+	INIT_LIST_HEAD(&link->accepting);
+	INIT_WORK(&link->up_work, up_work);
+	INIT_WORK(&link->evict_work, evict_work);
 	INIT_WORK(&link->lanes_work, lanes_work);
 	INIT_DELAYED_WORK(&link->tick_work, tick_work);
 	INIT_DELAYED_WORK(&link->ack_work, ack_work);
 	INIT_WORK(&link->destroy_work, destroy_work);
 	list_add_tail(&link->entry, &links);
 	return link;
+
+err_account:
+	rchar_account_put(link->account);
+err_free:
+	kfree(link);
+	return NULL;
 }
 
 /**
@@ -612,17 +875,11 @@ static struct rchar_link *find_or_create_accepted(struct net *net,
 						  const struct sockaddr_storage *local,
 						  const struct sockaddr_storage *peer)
 {
-	unsigned int from_peer = request->lanes, accepted = request->lanes;
 	struct rchar_link *link;
 
 	lockdep_assert_held(&links_lock);
 	list_for_each_entry(link, &links, entry) {
-		if (link->initiator)
-			continue;
-		accepted += link->nr_lanes;
-		if (rchar_addr_same_host(&link->peer, peer))
-			from_peer += link->nr_lanes;
-		if (link->id == request->link_id && link->net == net &&
+		if (!link->initiator && link->id == request->link_id && link->net == net &&
 		    rchar_addr_same_host(&link->peer, peer) &&
 		    rchar_addr_equal(&link->local, local) &&
 		    refcount_inc_not_zero(&link->users)) {
@@ -630,50 +887,35 @@ static struct rchar_link *find_or_create_accepted(struct net *net,
 			return link;
 		}
 	}
-	if (from_peer > RCHAR_LINK_PER_PEER_MAX || accepted > RCHAR_LINK_ACCEPTED_MAX)
-		return NULL;
 	return create(net, false, request->link_id, request->lanes, local, peer);
 }
 
-/* May the first lane of an attempt come? What there was before it goes. */
-static enum rchar_reason begin_attempt(struct rchar_link *link,
-				       const struct rchar_conn *request)
-{
-	/* A request that was under way for long must not break a newer connection. */
-	if (link->attempt && !rchar_seq_before(link->attempt, request->attempt))
-		return RCHAR_REASON_BUSY;
-	link->attempt = request->attempt;
-	if (no_lanes(link))
-		return RCHAR_REASON_NONE;
-	/* The peer would not call if it did not know them to be gone. */
-	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_CLOSED);
-	return RCHAR_REASON_BUSY;
-}
-
+/* A lane for a request that looks well. The link does not change: see admit(). */
 static enum rchar_reason new_lane(struct rchar_link *link,
 				  const struct rchar_conn *request,
 				  struct rchar_lane **out)
 {
-	enum rchar_reason reason = RCHAR_REASON_NONE;
+	enum rchar_reason reason = attempt_reason(link, request);
 	struct rchar_lane *lane;
 
 	if (request->lanes != link->nr_lanes)
 		return RCHAR_REASON_PROTOCOL;
-	if (!request->lane)
-		reason = begin_attempt(link, request);
-	else if (request->attempt != link->attempt)
-		reason = RCHAR_REASON_BUSY;
+	if (request->lane && READ_ONCE(link->state) != RCHAR_LINK_CONNECTING)
+		return RCHAR_REASON_BUSY;
 	if (reason)
 		return reason;
-	lane = rchar_lane_create(link, request->lane, false);
-	if (!lane)
-		return RCHAR_REASON_NO_MEMORY;
-	lane->peer = *request;
-	if ((!request->lane && !move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE)) ||
-	    !rchar_link_lane_add(link, lane)) {
-		rchar_lane_put(lane);
+	if (!rchar_account_begin_accept(link->account))
 		return RCHAR_REASON_BUSY;
+	lane = rchar_lane_create(link, request->lane, false);
+	if (!lane) {
+		rchar_account_end_accept(link->account);
+		return RCHAR_REASON_NO_MEMORY;
 	}
+	lane->peer = *request;
+	kref_get(&lane->ref);	/* the list's */
+	spin_lock_bh(&link->lock);
+	list_add_tail(&lane->accepting_entry, &link->accepting);
+	spin_unlock_bh(&link->lock);
 	*out = lane;
 	return RCHAR_REASON_NONE;
 }
@@ -684,7 +926,8 @@ static enum rchar_reason new_lane(struct rchar_link *link,
  * @request: its private data, well formed
  * @local: our address and port
  * @peer: the peer's address
- * @lane: set to the new lane, in its slot, with a reference for its cm_id
+ * @lane: set to the new lane, on the link's list of those being accepted, with a reference
+ *	  for its cm_id
  *
  * Context: CM event handler.
  * Return: 0, or why it is refused.
@@ -732,8 +975,8 @@ void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
 {
 	rchar_stats_inc(&link->stats.bad_frames);
 	atomic64_inc(&nr_bad_frames);
-	pr_warn_ratelimited("link %016llx: bad frame from %pISpc: %s (op %u flags %#x len %u session %u seq %u ack %u credits %u)\n",
-			    link->id, &link->peer, rchar_frame_error_name(err), hdr->op,
+	pr_warn_ratelimited("link %u: bad frame from %pISpc: %s (op %u flags %#x len %u session %u seq %u ack %u credits %u)\n",
+			    link->serial, &link->peer, rchar_frame_error_name(err), hdr->op,
 			    hdr->flags, hdr->len, hdr->session, hdr->seq, hdr->ack,
 			    hdr->credits);
 }
@@ -783,20 +1026,19 @@ struct rchar_link *rchar_link_next(u32 serial)
 }
 
 /**
- * rchar_link_find() - by id
+ * rchar_link_find() - by its number on this host
  * @net: network namespace
- * @id: the id. When both ends of a link are on this host the initiator's is found.
+ * @serial: the number. Peers choose the ids that are on the wire, perhaps twice the same.
  *
  * Return: the link, with a reference, or NULL.
  */
-struct rchar_link *rchar_link_find(struct net *net, u64 id)
+struct rchar_link *rchar_link_find(struct net *net, u64 serial)
 {
 	struct rchar_link *link, *found = NULL;
 
 	mutex_lock(&links_lock);
 	list_for_each_entry(link, &links, entry)
-		if (link->id == id && link->net == net &&
-		    (!found || link->initiator))
+		if (link->serial == serial && link->net == net)
 			found = link;
 	if (found)
 		rchar_link_get(found);
@@ -837,6 +1079,7 @@ void rchar_link_shutdown(void)
 		serial = link->serial;
 		link->ops->lost(link, RCHAR_REASON_UNLOAD);
 		for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
+		fail_accepting(link, RCHAR_REASON_UNLOAD);
 		rchar_link_put(link);
 	}
 	rchar_ledger_wait(RCHAR_OBJ_LINK);

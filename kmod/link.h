@@ -19,18 +19,13 @@
 #include "stats.h"
 
 struct net;
+struct rchar_account;
 struct rchar_lane;
 struct rchar_rxbuf;
 struct rchar_txbuf;
 
 /* A silent peer is asked after this, and given up after three times as long. */
 #define RCHAR_LINK_KEEPALIVE_MS		5000
-/* Lanes of links that peers may have made: from one address, and in all. Each costs a
- * queue pair and its receive buffers.
- */
-#define RCHAR_LINK_PER_PEER_MAX		64
-#define RCHAR_LINK_ACCEPTED_MAX		4096
-
 /* How long an ack waits for a frame to ride on. */
 #define RCHAR_LINK_ACK_DELAY_MS		10
 
@@ -46,8 +41,8 @@ struct rchar_link;
  * @acked: the peer has that frame
  * @state_changed: the link's state did
  *
- * Called in process context or from a completion queue; @acked and @receive must not
- * sleep.
+ * Called in process context; @acked and @receive also from a completion queue, where they
+ * must not sleep.
  */
 struct rchar_link_ops {
 	void (*up)(struct rchar_link *link);
@@ -65,12 +60,12 @@ struct rchar_link_ops {
  * @users: channels and sessions; of an acceptor also its lanes. The link dies with
  *	   the last one.
  * @entry: of the table of links; links_lock
- * @serial: never reused, for dumps
+ * @serial: its number on this host, never reused
  * @net: network namespace; holds a reference
  * @initiator: this host calls
  * @local: own address; of an initiator the one to call from, or of family AF_UNSPEC
  * @peer: the peer's address; of an initiator with the port to call
- * @id: chosen by the initiator; both sides know the link by it
+ * @id: on the wire, chosen by the initiator
  * @epoch: chosen by the acceptor; marks one unbroken sequence of frames
  * @attempt: attempts to connect, all lanes in one; of an acceptor the last one seen
  * @tx_max: payload bytes of the frames queued so far at most
@@ -87,10 +82,14 @@ struct rchar_link_ops {
  * @next_at: jiffies of the next attempt
  * @nr_lanes: how many it has, all or none; the initiator chose when it made the link
  * @lanes: the connections, NULL where there is none
+ * @accepting: acceptor: lanes that are not in a slot, as their handshake is not over
+ * @account: what the peer's address makes this host hold
  * @sessions: by session id; its own lock. Holds a reference to each.
  * @next_session: where to look for the next free id
  * @ops: the sessions
  * @connect_work: makes an attempt, with the first lane; initiator only
+ * @up_work: tells the sessions that frames flow (again)
+ * @evict_work: the peer is past its budget: what is kept for it is dropped
  * @lanes_work: connects the others when that one is up; initiator only
  * @tick_work: keepalive while up, expiry of sessions while down
  * @ack_work: sends acks that found no frame to ride on
@@ -124,10 +123,14 @@ struct rchar_link {
 	unsigned long next_at;
 	u8 nr_lanes;
 	struct rchar_lane *lanes[RCHAR_WIRE_LANES_MAX];
+	struct list_head accepting;
+	struct rchar_account *account;
 	struct xarray sessions;
 	u32 next_session;
 	const struct rchar_link_ops *ops;
 	struct delayed_work connect_work;
+	struct work_struct up_work;
+	struct work_struct evict_work;
 	struct work_struct lanes_work;
 	struct delayed_work tick_work;
 	struct delayed_work ack_work;
@@ -143,6 +146,7 @@ struct rchar_link *rchar_link_connect(struct net *net,
 				      const struct sockaddr_storage *peer);
 void rchar_link_use(struct rchar_link *link);
 void rchar_link_unuse(struct rchar_link *link);
+void rchar_link_evict(struct rchar_link *link);
 struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session);
 
 /* ---- for the connection manager and lanes ---- */
@@ -150,7 +154,11 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *re
 				    const struct sockaddr_storage *local,
 				    const struct sockaddr_storage *peer,
 				    struct rchar_lane **lane);
+void rchar_link_propose(struct rchar_link *link, struct rchar_lane *lane, u32 *epoch,
+			u32 *resume);
 bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane);
+void rchar_link_adopt_work(struct work_struct *work);
+void rchar_link_greeted(struct rchar_link *link, struct rchar_lane *lane);
 void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane);
 void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane);
 bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane);
@@ -162,7 +170,7 @@ void rchar_link_retry_all(void);
 
 /* ---- for netlink ---- */
 struct rchar_link *rchar_link_next(u32 serial);
-struct rchar_link *rchar_link_find(struct net *net, u64 id);
+struct rchar_link *rchar_link_find(struct net *net, u64 serial);
 void rchar_link_reset(struct rchar_link *link);
 
 void rchar_link_put(struct rchar_link *link);

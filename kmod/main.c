@@ -2,6 +2,7 @@
 /* Load and unload. */
 #include <linux/module.h>
 #include <net/genetlink.h>
+#include "account.h"
 #include "bulk.h"
 #include "channel.h"
 #include "chunk.h"
@@ -42,6 +43,7 @@ static int __init rchar_init(void)
 	int ret;
 
 	check_wire();
+	rchar_account_init();
 	rchar_inject_init();
 	ret = rchar_chunk_init();
 	if (ret)

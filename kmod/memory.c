@@ -11,6 +11,7 @@
 #include "compat/compat.h"
 #include "region.h"
 #include "rxbuf.h"
+#include "seq.h"
 #include "session.h"
 #include "transfer.h"
 #include "txbuf.h"
@@ -49,7 +50,7 @@ struct call {
  */
 struct rchar_import *rchar_import_create(void)
 {
-	struct rchar_import *import = kzalloc(sizeof(*import), GFP_ATOMIC | __GFP_ACCOUNT);
+	struct rchar_import *import = kzalloc(sizeof(*import), RCHAR_GFP_PROGRAM);
 
 	if (!import)
 		return NULL;
@@ -76,23 +77,40 @@ void rchar_import_free(struct rchar_import *import)
 }
 
 /**
- * rchar_import_dead() - the session is over: so is all that waits
+ * rchar_import_dead() - the session is over: nothing more is posted
  * @session: the session; its lock is held
+ *
+ * Context: any but hard interrupt. rchar_import_bury() comes next.
  */
 void rchar_import_dead(struct rchar_session *session)
 {
+	lockdep_assert_held(&session->lock);
+	if (session->flow)
+		rchar_rdma_stop(session->flow, &session->import->keys,
+				session->error ?: -ECONNRESET);
+}
+
+/**
+ * rchar_import_bury() - after rchar_import_dead(): everybody who waits is told
+ * @session: the session
+ *
+ * Context: process; a program chooses how many wait.
+ */
+void rchar_import_bury(struct rchar_session *session)
+{
 	struct rchar_import *import = session->import;
+	int error = session->error ?: -ECONNRESET;
 	struct call *call, *tmp;
 
-	lockdep_assert_held(&session->lock);
+	spin_lock_bh(&session->lock);
 	list_for_each_entry_safe(call, tmp, &import->calls, entry) {
 		list_del_init(&call->entry);
-		call->error = session->error ?: -ECONNRESET;
+		call->error = error;
 		complete(&call->done);
 	}
+	spin_unlock_bh(&session->lock);
 	if (session->flow)
-		rchar_rdma_cancel(session->flow, &import->keys,
-				  session->error ?: -ECONNRESET);
+		rchar_rdma_cancel(session->flow, &import->keys, error);
 }
 
 /**
@@ -175,16 +193,16 @@ enum rchar_frame_error rchar_import_result(struct rchar_session *session,
 	status = le32_to_cpu(result.status);
 	if (status >= __RCHAR_CALL_STATUS_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	list_for_each_entry(call, &session->import->calls, entry) {
-		if (call->id != le32_to_cpu(result.id))
-			continue;
-		list_del_init(&call->entry);
-		call->error = rchar_region_call_errno(status);
-		call->old = le64_to_cpu(result.old);
-		complete(&call->done);
-		break;
-	}
-	/* Not found: its caller was killed. */
+	/* Calls are executed and answered in order. Those of killed callers are not listed. */
+	call = list_first_entry_or_null(&session->import->calls, struct call, entry);
+	if (!call || rchar_seq_before(le32_to_cpu(result.id), call->id))
+		return RCHAR_FRAME_OK;
+	if (call->id != le32_to_cpu(result.id))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	list_del_init(&call->entry);
+	call->error = rchar_region_call_errno(status);
+	call->old = le64_to_cpu(result.old);
+	complete(&call->done);
 	return RCHAR_FRAME_OK;
 }
 
@@ -197,7 +215,7 @@ static int queue_call(struct rchar_session *s, struct call *call,
 	LIST_HEAD(frames);
 	int ret = 0;
 
-	txb = rchar_txbuf_alloc(RCHAR_OP_CALL, sizeof(*wire), GFP_KERNEL);
+	txb = rchar_txbuf_alloc(RCHAR_OP_CALL, sizeof(*wire), RCHAR_GFP_PROGRAM);
 	if (!txb)
 		return -ENOMEM;
 	list_add(&txb->queue, &frames);
@@ -283,7 +301,7 @@ static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb,
 	ssize_t ret;
 
 	t = rchar_transfer_create(s, &s->import->keys, iocb->ki_pos, write,
-				  DIV_ROUND_UP(want, PAGE_SIZE), GFP_KERNEL);
+				  DIV_ROUND_UP(want, PAGE_SIZE), RCHAR_GFP_PROGRAM);
 	if (!t)
 		return -ENOMEM;
 	ret = rchar_transfer_bounce(t, want);
@@ -455,7 +473,7 @@ static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, 
 		return -EINVAL;
 	if (import->access != RCHAR_ACCESS_RW)
 		return -EROFS;
-	t = rchar_transfer_create(s, &s->import->keys, a->offset, false, 1, GFP_KERNEL);
+	t = rchar_transfer_create(s, &s->import->keys, a->offset, false, 1, RCHAR_GFP_PROGRAM);
 	if (!t)
 		return -ENOMEM;
 	t->io.atomic = a->op;

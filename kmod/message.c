@@ -84,7 +84,7 @@ static int build(struct rchar_session *s, struct iov_iter *from, gfp_t gfp,
 		struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_MSG, len, gfp);
 
 		if (!txb)
-			return gfp == GFP_KERNEL ? -ENOMEM : -EAGAIN;
+			return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
 		/* Nobody waits for the rest of a large one. */
 		if (fatal_signal_pending(current)) {
 			rchar_txbuf_put(txb);

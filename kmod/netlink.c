@@ -496,7 +496,12 @@ static int fill_channel(struct sk_buff *skb, const void *obj)
 
 static int fill_link(struct sk_buff *skb, const void *obj)
 {
-	return rchar_nlfill_link(skb, (struct rchar_link *)obj);
+	return rchar_nlfill_link(skb, (struct rchar_link *)obj, false);
+}
+
+static int fill_link_for_admin(struct sk_buff *skb, const void *obj)
+{
+	return rchar_nlfill_link(skb, (struct rchar_link *)obj, true);
 }
 
 static int fill_session(struct sk_buff *skb, const void *obj)
@@ -549,7 +554,10 @@ static int dump_links(struct sk_buff *skb, struct netlink_callback *cb,
 static int dump_link(struct sk_buff *skb, struct netlink_callback *cb,
 		     struct rchar_link *link)
 {
-	return dump_one(skb, cb, RCHAR_CMD_LINK_GET, fill_link, link);
+	bool admin = netlink_net_capable(cb->skb, CAP_NET_ADMIN);
+
+	return dump_one(skb, cb, RCHAR_CMD_LINK_GET, admin ? fill_link_for_admin : fill_link,
+			link);
 }
 
 static int link_dump(struct sk_buff *skb, struct netlink_callback *cb)

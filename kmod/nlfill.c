@@ -2,6 +2,7 @@
 #include "nlfill.h"
 #include <linux/user_namespace.h>
 #include <net/netlink.h>
+#include "account.h"
 #include "addr.h"
 #include "channel.h"
 #include "cm.h"
@@ -163,13 +164,13 @@ int rchar_nlfill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_SESSIONS, READ_ONCE(channel->nr_sessions)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_WAITING, READ_ONCE(channel->nr_waiting)) ||
 	    (!channel->dead && channel->link &&
-	     nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_LINK_ID, channel->link->id,
+	     nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_LINK_ID, channel->link->serial,
 			       RCHAR_A_CHANNEL_PAD)))
 		return -EMSGSIZE;
 	return put_channel_stats(skb, &channel->stats);
 }
 
-static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane)
+static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool admin)
 {
 	struct nlattr *nest = nla_nest_start(skb, RCHAR_A_LINK_LANE);
 
@@ -179,7 +180,7 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane)
 	    (nla_put_string(skb, RCHAR_A_LANE_DEVICE,
 			    lane->device) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEVICE_PORT, lane->port) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_QPN, lane->qpn) ||
+	     (admin && nla_put_u32(skb, RCHAR_A_LANE_QPN, lane->qpn)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS, lane->tx.credit.tx) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED, lane->flow->nr_queued) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, lane->link->tx_max) ||
@@ -194,7 +195,6 @@ static int put_link_state(struct sk_buff *skb, const struct rchar_link *link)
 	long next = link->next_at - jiffies;
 
 	if (nla_put_u32(skb, RCHAR_A_LINK_STATE, link->state) ||
-	    nla_put_u32(skb, RCHAR_A_LINK_EPOCH, link->epoch) ||
 	    nla_put_u32(skb, RCHAR_A_LINK_ATTEMPTS, link->failures))
 		return -EMSGSIZE;
 	if (link->reason &&
@@ -222,18 +222,26 @@ static u32 count_sessions(struct rchar_link *link)
 	return n;
 }
 
+/* With these a program on the peer's host could ask for a connection of this link. */
+static int put_link_secrets(struct sk_buff *skb, const struct rchar_link *link)
+{
+	return nla_put_u32(skb, RCHAR_A_LINK_EPOCH, link->epoch) ||
+	       nla_put_u64_64bit(skb, RCHAR_A_LINK_WIRE_ID, link->id, RCHAR_A_LINK_PAD);
+}
+
 /**
  * rchar_nlfill_link() - all about a link and its lanes
  * @skb: where to
  * @link: the link; the caller holds a reference
+ * @admin: also what is only for who has CAP_NET_ADMIN
  *
  * Return: 0, or non-zero when it does not fit.
  */
-int rchar_nlfill_link(struct sk_buff *skb, struct rchar_link *link)
+int rchar_nlfill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
 {
 	int i, ret;
 
-	if (nla_put_u64_64bit(skb, RCHAR_A_LINK_ID, link->id, RCHAR_A_LINK_PAD) ||
+	if (nla_put_u64_64bit(skb, RCHAR_A_LINK_ID, link->serial, RCHAR_A_LINK_PAD) ||
 	    nla_put_u32(skb, RCHAR_A_LINK_INITIATOR, link->initiator) ||
 	    put_addr(skb, RCHAR_A_LINK_LOCAL, &link->local) ||
 	    put_addr(skb, RCHAR_A_LINK_PEER, &link->peer) ||
@@ -241,9 +249,11 @@ int rchar_nlfill_link(struct sk_buff *skb, struct rchar_link *link)
 		return -EMSGSIZE;
 	spin_lock_bh(&link->lock);
 	ret = put_link_state(skb, link);
+	if (!ret && admin)
+		ret = put_link_secrets(skb, link);
 	for (i = 0; !ret && i < link->nr_lanes; i++)
 		if (link->lanes[i])
-			ret = put_lane(skb, link->lanes[i]);
+			ret = put_lane(skb, link->lanes[i], admin);
 	spin_unlock_bh(&link->lock);
 	return ret ?: put_link_stats(skb, &link->stats);
 }
@@ -282,7 +292,7 @@ int rchar_nlfill_session_locked(struct sk_buff *skb, struct rchar_session *sessi
 		return -EMSGSIZE;
 	if (!link)
 		return 0;
-	return nla_put_u64_64bit(skb, RCHAR_A_SESSION_LINK_ID, link->id,
+	return nla_put_u64_64bit(skb, RCHAR_A_SESSION_LINK_ID, link->serial,
 				 RCHAR_A_SESSION_PAD) ||
 	       put_addr(skb, RCHAR_A_SESSION_PEER, &link->peer);
 }
@@ -328,5 +338,7 @@ int rchar_nlfill_info(struct sk_buff *skb)
 	       nla_put_u64_64bit(skb, RCHAR_A_INFO_REQUESTS_BAD, counts.bad,
 				 RCHAR_A_INFO_PAD) ||
 	       nla_put_u64_64bit(skb, RCHAR_A_INFO_BAD_FRAMES, rchar_link_bad_frames(),
+				 RCHAR_A_INFO_PAD) ||
+	       nla_put_u64_64bit(skb, RCHAR_A_INFO_PEER_MEMORY, rchar_account_held(),
 				 RCHAR_A_INFO_PAD);
 }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How sessions begin: open() here meets OPEN from there. */
 #include "session_priv.h"
+#include <linux/math64.h>
+#include <linux/sizes.h>
+#include "account.h"
 #include "channel.h"
 #include "export.h"
 #include "lane.h"
 #include "region.h"
 #include "rxbuf.h"
+#include "seq.h"
 #include "txbuf.h"
 
 static u8 open_flags_shut(u8 open_flags)
@@ -40,29 +44,31 @@ static struct rchar_session *open_connect(struct rchar_channel *channel, u8 open
 {
 	u32 timeout_ms = READ_ONCE(channel->config.open_timeout_ms);
 	struct rchar_session *s;
-	int ret = -ENOMEM;
+	int ret;
 
+	s = rchar_session_create(channel, RCHAR_SESSION_OPENING, RCHAR_GFP_PROGRAM);
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	s->initiator = true;
+	s->open_flags = open_flags;
+	s->deadline = jiffies + msecs_to_jiffies(timeout_ms);
+	if (open_flags & RCHAR_OPEN_NOSEND)
+		s->shut |= RCHAR_SESSION_FIN_SENT;
+	if (open_flags & RCHAR_OPEN_NORECV)
+		s->shut |= RCHAR_SESSION_STOP_SENT;
 	/* While it is not dead the channel is a user of the link. */
 	spin_lock_bh(&channel->lock);
 	if (channel->dead) {
 		spin_unlock_bh(&channel->lock);
+		rchar_session_discard(s);
 		return ERR_PTR(-ENODEV);
 	}
-	s = rchar_session_create(channel, RCHAR_SESSION_OPENING, GFP_ATOMIC);
-	if (s) {
-		s->initiator = true;
-		s->open_flags = open_flags;
-		s->deadline = jiffies + msecs_to_jiffies(timeout_ms);
-		if (open_flags & RCHAR_OPEN_NOSEND)
-			s->shut |= RCHAR_SESSION_FIN_SENT;
-		if (open_flags & RCHAR_OPEN_NORECV)
-			s->shut |= RCHAR_SESSION_STOP_SENT;
-		spin_lock(&s->lock);
-		ret = start_opening(s, channel->link);
-		spin_unlock(&s->lock);
-	}
+	rchar_session_add(s);
+	spin_lock(&s->lock);
+	ret = start_opening(s, channel->link);
+	spin_unlock(&s->lock);
 	spin_unlock_bh(&channel->lock);
-	if (ret && s)
+	if (ret)
 		rchar_session_put(s);
 	return ret ? ERR_PTR(ret) : s;
 }
@@ -74,57 +80,81 @@ static struct rchar_session *first_waiting(struct rchar_channel *channel)
 					wait_entry);
 }
 
-static void unlist_waiting(struct rchar_channel *channel, struct rchar_session *s)
+/**
+ * rchar_session_unlist_waiting() - a session leaves the backlog
+ * @s: the session, in the backlog; the channel's lock is held. The caller takes over the
+ *     backlog's reference.
+ */
+void rchar_session_unlist_waiting(struct rchar_session *s)
 {
-	lockdep_assert_held(&channel->lock);
+	lockdep_assert_held(&s->channel->lock);
 	list_del_init(&s->wait_entry);
-	channel->nr_waiting--;
+	WRITE_ONCE(s->in_backlog, false);
+	s->channel->nr_waiting--;
 }
 
-/* Peers that gave up before anybody opened, and left nothing to read. */
-static void drop_dead_waiting(struct rchar_channel *channel)
+/* The session of a peer that gave up before anybody opened, and left nothing to read. */
+static bool nothing_left(struct rchar_session *s)
 {
-	struct rchar_session *s, *tmp;
+	return READ_ONCE(s->state) == RCHAR_SESSION_DEAD && !rchar_session_readable(s);
+}
 
-	lockdep_assert_held(&channel->lock);
-	list_for_each_entry_safe(s, tmp, &channel->waiting, wait_entry) {
-		if (READ_ONCE(s->state) != RCHAR_SESSION_DEAD ||
-		    rchar_session_readable(s))
-			continue;
-		unlist_waiting(channel, s);
+/* The first of the backlog, out of it, with its reference; or NULL. */
+static struct rchar_session *take_waiting(struct rchar_channel *channel)
+{
+	struct rchar_session *s;
+
+	while ((s = first_waiting(channel))) {
+		rchar_session_unlist_waiting(s);
+		if (!nothing_left(s))
+			return s;
 		rchar_session_put(s);
 	}
+	return NULL;
+}
+
+/* open() took it from the backlog: from here on the window is the program's. */
+static void take_over(struct rchar_session *s, u8 open_flags)
+{
+	spin_lock(&s->lock);
+	s->open_flags = open_flags;
+	rchar_session_held_by_program(s);
+	if (s->state == RCHAR_SESSION_WAITING) {
+		rchar_session_move(s, RCHAR_SESSION_OPEN);
+		if (rchar_seq_before(s->rx_edge, s->rx_read + s->window))
+			s->wanted |= BIT(RCHAR_OP_WINDOW);
+		rchar_session_shut(s, open_flags_shut(open_flags));
+	}
+	spin_unlock(&s->lock);
 }
 
 static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_flags)
 {
-	struct rchar_session *s;
+	struct rchar_session *s, *acceptor;
 
+	/* Perhaps not needed. */
+	acceptor = rchar_session_create(channel, RCHAR_SESSION_ACCEPTING, RCHAR_GFP_PROGRAM);
+	if (!acceptor)
+		return ERR_PTR(-ENOMEM);
 	spin_lock_bh(&channel->lock);
 	if (channel->dead) {
 		spin_unlock_bh(&channel->lock);
+		rchar_session_discard(acceptor);
 		return ERR_PTR(-ENODEV);
 	}
-	drop_dead_waiting(channel);
-	s = first_waiting(channel);
+	s = take_waiting(channel);
 	if (s) {
-		unlist_waiting(channel, s);	/* its reference is the file's now */
-		spin_lock(&s->lock);
-		s->open_flags = open_flags;
-		if (s->state == RCHAR_SESSION_WAITING) {
-			rchar_session_move(s, RCHAR_SESSION_OPEN);
-			rchar_session_shut(s, open_flags_shut(open_flags));
-		}
-		spin_unlock(&s->lock);
+		take_over(s, open_flags);
 	} else {
-		s = rchar_session_create(channel, RCHAR_SESSION_ACCEPTING, GFP_ATOMIC);
-		if (s) {
-			s->open_flags = open_flags;
-			list_add_tail(&s->wait_entry, &channel->acceptors);
-		}
+		s = acceptor;
+		acceptor = NULL;
+		s->open_flags = open_flags;
+		rchar_session_add(s);
+		list_add_tail(&s->wait_entry, &channel->acceptors);
 	}
 	spin_unlock_bh(&channel->lock);
-	return s ?: ERR_PTR(-ENOMEM);
+	rchar_session_discard(acceptor);
+	return s;
 }
 
 /**
@@ -148,15 +178,49 @@ static int refuse(struct rchar_link *link, u32 id, enum rchar_reason reason)
 	struct rchar_txbuf *txb;
 	LIST_HEAD(frames);
 
-	txb = rchar_txbuf_alloc(RCHAR_OP_REFUSED, sizeof(struct rchar_wire_status),
-				GFP_ATOMIC | __GFP_NOWARN);
+	txb = rchar_txbuf_alloc_reply(RCHAR_OP_REFUSED, sizeof(struct rchar_wire_status),
+				      link->account);
 	if (!txb)
-		return -ENOMEM;
+		return -ENOBUFS;
 	rchar_session_fill_status(txb, reason);
 	txb->hdr.session = id;
 	list_add(&txb->queue, &frames);
 	rchar_flow_queue(rchar_link_flow(link, id), &frames);
 	return 0;
+}
+
+/*
+ * A session for the backlog. No program has asked for it yet, so the peer answers for its
+ * memory: for twice the window (see "Memory bounds" in design.rst), or for that of a smaller
+ * window until a program opens.
+ */
+static struct rchar_session *create_waiting(struct rchar_channel *channel,
+					    struct rchar_link *link)
+{
+	u32 small = min(READ_ONCE(channel->config.window), RCHAR_WINDOW_MIN);
+	struct rchar_session *s;
+
+	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
+	if (!s)
+		return NULL;
+	s->held = RCHAR_SESSION_COST + 2 * (u64)s->window;
+	if (rchar_account_hold_half(link->account, s->held))
+		return s;
+	s->rx_edge = small;
+	s->held = RCHAR_SESSION_COST + 2 * (u64)small;
+	if (rchar_account_hold(link->account, s->held))
+		return s;
+	rchar_session_discard(s);
+	return ERR_PTR(-ENOBUFS);
+}
+
+/* A session that did not get into the link's table. */
+static void give_back(struct rchar_session *s, struct rchar_link *link)
+{
+	if (s->held)
+		rchar_account_release(link->account, s->held);
+	s->held = 0;
+	rchar_session_put(s);
 }
 
 /* The peer opened: give it to who waits, or put it into the backlog. */
@@ -172,19 +236,19 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	s = list_first_entry_or_null(&channel->acceptors, struct rchar_session,
 				     wait_entry);
 	if (!s) {
-		drop_dead_waiting(channel);
 		if (channel->nr_waiting >= READ_ONCE(channel->config.backlog))
 			return RCHAR_REASON_BACKLOG;
-		s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
-		if (!s)
-			return RCHAR_REASON_NO_MEMORY;
+		s = create_waiting(channel, link);
+		if (IS_ERR_OR_NULL(s))
+			return s ? RCHAR_REASON_BACKLOG : RCHAR_REASON_NO_MEMORY;
+		rchar_session_add(s);
 	} else {
 		rchar_session_get(s);
 	}
 	spin_lock(&s->lock);
 	if (xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN)) {
 		spin_unlock(&s->lock);
-		rchar_session_put(s);
+		give_back(s, link);
 		return RCHAR_REASON_NO_MEMORY;
 	}
 	/* The reference made or taken above is the table's. */
@@ -203,10 +267,43 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	} else {
 		rchar_session_get(s);	/* the backlog's */
 		list_add_tail(&s->wait_entry, &channel->waiting);
+		s->in_backlog = true;
 		channel->nr_waiting++;
 		rchar_session_send_wanted(s);
 	}
 	spin_unlock(&s->lock);
+	return RCHAR_REASON_NONE;
+}
+
+/*
+ * What registering a region costs, about: a scatterlist entry and an address for each page, a
+ * memory region for each MiB, and MAP frames of two connections and those that are stale.
+ */
+static u64 import_cost(const struct rchar_region *region)
+{
+	u64 chunks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
+	u64 maps = 2 * DIV_ROUND_UP_ULL(chunks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
+
+	return RCHAR_SESSION_COST + region->nr_pages * 48 + chunks * 1024 + maps * PAGE_SIZE;
+}
+
+/*
+ * One peer must leave importers of other peers room: it may have as many sessions as are still
+ * free. The first one always gets its registrations: their size is the administrator's choice.
+ */
+static enum rchar_reason hold_import(struct rchar_channel *channel, struct rchar_link *link,
+				     u64 cost)
+{
+	u32 backlog = READ_ONCE(channel->config.backlog), mine;
+
+	mine = atomic_read(&link->account->imports);
+	if (channel->nr_importers >= backlog || mine >= backlog - channel->nr_importers)
+		return RCHAR_REASON_BACKLOG;
+	if (!rchar_account_hold(link->account, cost)) {
+		if (mine)
+			return RCHAR_REASON_PEER_LIMIT;
+		rchar_account_hold_always(link->account, cost);
+	}
 	return RCHAR_REASON_NONE;
 }
 
@@ -224,26 +321,37 @@ static bool has_atomics(struct rchar_link *link, u32 session)
 static enum rchar_reason take_importer(struct rchar_channel *channel,
 				       struct rchar_link *link, const struct rchar_hdr *hdr)
 {
+	enum rchar_reason reason;
 	struct rchar_session *s;
+	u64 cost;
 
 	lockdep_assert_held(&channel->lock);
 	if (channel->dead)
 		return RCHAR_REASON_NO_CHANNEL;
-	if (channel->nr_sessions >= READ_ONCE(channel->config.backlog))
-		return RCHAR_REASON_BACKLOG;
 	if (channel->region->atomics == RCHAR_ATOMICS_HW && !has_atomics(link, hdr->session))
 		return RCHAR_REASON_NO_ATOMICS;
+	cost = import_cost(channel->region);
+	reason = hold_import(channel, link, cost);
+	if (reason)
+		return reason;
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
-	if (!s)
+	if (!s) {
+		rchar_account_release(link->account, cost);
 		return RCHAR_REASON_NO_MEMORY;
+	}
+	rchar_session_add(s);
+	s->held = cost;
 	spin_lock(&s->lock);
 	s->export = rchar_export_create(s, channel->region);
 	if (!s->export ||
 	    xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN)) {
 		spin_unlock(&s->lock);
-		rchar_session_put(s);
+		give_back(s, link);
 		return RCHAR_REASON_NO_MEMORY;
 	}
+	channel->nr_importers++;
+	atomic_inc(&link->account->imports);
+	s->export->counted = true;
 	/* The reference made above is the table's. */
 	rchar_session_bind(s, link, hdr->session);
 	rchar_session_set_opened(s, hdr->window, 0);
@@ -263,7 +371,7 @@ static enum rchar_reason take_importer(struct rchar_channel *channel,
  * @rxb: its payload
  * @err: set when it breaks the protocol
  *
- * Return: 0, or -ENOMEM to get it again.
+ * Return: 0; -ENOMEM or -ENOBUFS to get it again.
  */
 int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *hdr,
 			       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
@@ -274,8 +382,8 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 
 	rchar_rxbuf_copy(rxb, &open, sizeof(open));
 	/* A peer that opens and does not listen to the answers. */
-	if (READ_ONCE(rchar_link_flow(link, hdr->session)->nr_control) > RCHAR_REPLIES_MAX)
-		return -ENOMEM;
+	if (rchar_session_too_many_replies(rchar_link_flow(link, hdr->session)))
+		return -ENOBUFS;
 	*err = link->initiator ? RCHAR_FRAME_BAD_STATE : rchar_open_check(&open);
 	if (!*err && xa_load(&link->sessions, hdr->session))
 		*err = RCHAR_FRAME_BAD_SESSION;

@@ -17,8 +17,14 @@
  */
 void rchar_keys_init(struct rchar_keys *keys, u64 size)
 {
+	int i;
+
 	keys->size = size;
 	xa_init(&keys->blocks);
+	for (i = 0; i < ARRAY_SIZE(keys->queues); i++) {
+		INIT_LIST_HEAD(&keys->queues[i].entry);
+		INIT_LIST_HEAD(&keys->queues[i].ios);
+	}
 }
 
 /**
@@ -33,6 +39,31 @@ void rchar_keys_destroy(struct rchar_keys *keys)
 	xa_for_each(&keys->blocks, index, block)
 		kfree(block);
 	xa_destroy(&keys->blocks);
+}
+
+static struct rchar_io_queue *queue_of(const struct rchar_io *io)
+{
+	return &io->keys->queues[io->write];
+}
+
+/* Its turn comes when others of the flow had theirs. */
+static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool write)
+{
+	struct rchar_io_queue *q = &keys->queues[write];
+
+	lockdep_assert_held(&flow->lock);
+	if (!list_empty(&q->ios) && list_empty(&q->entry))
+		list_add_tail(&q->entry, &flow->ready[write]);
+}
+
+/* An empty queue is not ready: the keys may be freed with their last operation. */
+static void unqueue(struct rchar_io *io)
+{
+	struct rchar_io_queue *q = queue_of(io);
+
+	list_del_init(&io->entry);
+	if (list_empty(&q->ios))
+		list_del_init(&q->entry);
 }
 
 /* Room for @n keys. */
@@ -105,6 +136,8 @@ int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 	spin_lock_bh(&flow->lock);
 	if (flow->lane && flow->lane->self.attempt == le32_to_cpu(map->attempt))
 		ret = add_keys(keys, map, values);
+	make_ready(flow, keys, false);
+	make_ready(flow, keys, true);
 	spin_unlock_bh(&flow->lock);
 	if (!ret)
 		rchar_rdma_pump(flow);
@@ -273,10 +306,10 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	return false;
 }
 
-static bool may_post(const struct rchar_lane *lane, const struct rchar_io *io)
+static bool may_post(const struct rchar_lane *lane, bool write)
 {
-	return !list_empty(&lane->rdma.idle) &&
-	       (io->write || lane->rdma.reads < lane->rdma.reads_max);
+	return lane->tx.ready && lane->tx.open && !list_empty(&lane->rdma.idle) &&
+	       (write || lane->rdma.reads < lane->rdma.reads_max);
 }
 
 /* Not worth another try; nothing of it is in a send queue. */
@@ -285,40 +318,65 @@ static bool hopeless(const struct rchar_io *io)
 	return !io->outstanding && io->failed && io->tries >= TRIES_MAX;
 }
 
-/* Operations that are over are moved to @ended. */
-static void pump(struct rchar_flow *flow, struct list_head *ended)
+/* The error that ends an operation before it is posted, or 0. */
+static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
 {
+	if (hopeless(io))
+		return -EIO;
+	return io->atomic && !lane->atomics ? -EOPNOTSUPP : 0;
+}
+
+/*
+ * Post what can be posted of one operation. It leaves its queue when all of it is posted, when
+ * it has ended, or when complete_one() will put it back.
+ */
+static void post_some(struct rchar_lane *lane, struct rchar_io *io, struct list_head *ended)
+{
+	io->error = end_early(io, lane);
+	if (io->error) {
+		unqueue(io);
+		list_add_tail(&io->entry, ended);
+		return;
+	}
+	/* What an earlier connection left comes to its end first. */
+	if (io->failed && !io->outstanding)
+		restart(io);
+	while (!io->failed && io->pos < io->len && may_post(lane, io->write))
+		post_one(lane, io);
+	if (io->failed ? io->outstanding : io->pos == io->len)
+		unqueue(io);
+}
+
+/* Operations that are over are moved to @ended. */
+static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *ended)
+{
+	struct list_head *ready = &flow->ready[write];
 	struct rchar_lane *lane = flow->lane;
-	struct rchar_io *io, *tmp;
+	struct rchar_io_queue *q;
 
 	lockdep_assert_held(&flow->lock);
-	list_for_each_entry_safe(io, tmp, &flow->ios, entry) {
-again:
-		if (hopeless(io)) {
-			io->error = -EIO;
-			list_move_tail(&io->entry, ended);
+	while (may_post(lane, write) &&
+	       (q = list_first_entry_or_null(ready, struct rchar_io_queue, entry))) {
+		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
+
+		/* It is ready again when keys for this connection have come. */
+		if (io->keys->error || !usable(io->keys, lane)) {
+			list_del_init(&q->entry);
 			continue;
 		}
-		if (!lane || !lane->tx.ready || !lane->tx.open || !usable(io->keys, lane))
-			continue;
-		if (io->atomic && !lane->atomics) {
-			io->error = -EOPNOTSUPP;
-			list_move_tail(&io->entry, ended);
-			continue;
-		}
-		/* What an earlier connection left comes to its end first. */
-		if (io->failed && io->outstanding)
-			continue;
-		if (io->failed)
-			restart(io);
-		while (io->pos < io->len && may_post(lane, io) && post_one(lane, io))
-			;
-		/* Could not be mapped; what is in the send queue comes back here. */
-		if (io->failed && !io->outstanding && lane->tx.open)
-			goto again;
-		if (io->pos == io->len && !io->failed)
-			list_del_init(&io->entry);
+		post_some(lane, io, ended);
+		/* The next one's turn, when there is more to post here. */
+		if (!list_empty(&q->entry))
+			list_move_tail(&q->entry, ready);
 	}
+}
+
+static void pump(struct rchar_flow *flow, struct list_head *ended)
+{
+	if (!flow->lane)
+		return;
+	pump_kind(flow, false, ended);
+	pump_kind(flow, true, ended);
 }
 
 static void end_all(struct list_head *ended)
@@ -425,20 +483,26 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	if (io->outstanding)
 		return NULL;
 	if (io->keys->error && (io->failed || io->pos < io->len)) {
-		list_del_init(&io->entry);
+		unqueue(io);
 		io->error = io->keys->error;
 		return io;
 	}
 	if (io->failed && io->atomic) {
 		/* Perhaps it was executed, perhaps not. */
-		list_del_init(&io->entry);
+		unqueue(io);
+		io->error = -EIO;
+		return io;
+	}
+	if (hopeless(io)) {
+		unqueue(io);
 		io->error = -EIO;
 		return io;
 	}
 	if (io->failed) {
 		/* In front: it has waited longest. */
 		if (list_empty(&io->entry))
-			list_add(&io->entry, &flow->ios);
+			list_add(&io->entry, &queue_of(io)->ios);
+		make_ready(flow, io->keys, io->write);
 		return NULL;
 	}
 	return io->pos == io->len ? io : NULL;
@@ -511,38 +575,76 @@ void rchar_rdma_submit(struct rchar_flow *flow, struct rchar_io *io)
 
 	spin_lock_bh(&flow->lock);
 	io->error = io->keys->error;
-	list_add_tail(&io->entry, io->error ? &ended : &flow->ios);
+	list_add_tail(&io->entry, io->error ? &ended : &queue_of(io)->ios);
+	make_ready(flow, io->keys, io->write);
 	pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
 	end_all(&ended);
 }
 
 /**
- * rchar_rdma_cancel() - the session is over, or what these keys are for
+ * rchar_rdma_stop() - nothing more is posted with these keys
  * @flow: the flow of the session
  * @keys: the keys
+ * @error: negative errno for operations that do not complete
+ *
+ * Context: any but hard interrupt. rchar_rdma_cancel() ends what waits.
+ */
+void rchar_rdma_stop(struct rchar_flow *flow, struct rchar_keys *keys, int error)
+{
+	spin_lock_bh(&flow->lock);
+	keys->error = error;
+	spin_unlock_bh(&flow->lock);
+}
+
+/* Operations that are ended with the flow's lock held once. */
+#define CANCEL_BATCH	64
+
+static bool cancel_some(struct rchar_flow *flow, struct rchar_io_queue *q, int error,
+			struct list_head *ended)
+{
+	struct rchar_io *io;
+	bool more;
+	int n = 0;
+
+	spin_lock_bh(&flow->lock);
+	while (n++ < CANCEL_BATCH &&
+	       (io = list_first_entry_or_null(&q->ios, struct rchar_io, entry))) {
+		unqueue(io);
+		if (io->outstanding)
+			continue;
+		io->error = error;
+		list_add_tail(&io->entry, ended);
+	}
+	more = !list_empty(&q->ios);
+	spin_unlock_bh(&flow->lock);
+	return more;
+}
+
+/**
+ * rchar_rdma_cancel() - the session is over, or what these keys are for
+ * @flow: the flow of the session
+ * @keys: the keys; the caller keeps them, even when the last operation ends
  * @error: negative errno for operations that did not complete
  *
  * Those in a send queue end when they come back.
+ *
+ * Context: any but hard interrupt, when at most one operation uses the keys; else process.
  */
 void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error)
 {
-	struct rchar_io *io, *tmp;
-	LIST_HEAD(ended);
+	bool more = true;
+	int i;
 
-	spin_lock_bh(&flow->lock);
-	keys->error = error;
-	list_for_each_entry_safe(io, tmp, &flow->ios, entry) {
-		if (io->keys != keys)
-			continue;
-		list_del_init(&io->entry);
-		if (!io->outstanding) {
-			io->error = error;
-			list_add_tail(&io->entry, &ended);
-		}
+	rchar_rdma_stop(flow, keys, error);
+	for (i = 0; i < ARRAY_SIZE(keys->queues); i++) {
+		do {
+			LIST_HEAD(ended);
+
+			more = cancel_some(flow, &keys->queues[i], error, &ended);
+			end_all(&ended);
+		} while (more);
 	}
-	spin_unlock_bh(&flow->lock);
-	end_all(&ended);
 }
 
 /**

@@ -22,12 +22,24 @@ struct rchar_lane;
 #define RCHAR_RDMA_SGE		8
 
 /**
+ * struct rchar_io_queue - operations that have something to post, of one kind and session
+ * @entry: of rchar_flow.ready, while @ios can be posted
+ * @ios: the operations
+ */
+struct rchar_io_queue {
+	struct list_head entry;
+	struct list_head ios;
+};
+
+/**
  * struct rchar_keys - the peer's keys of a region; flow->lock
  * @size: bytes of the region
  * @blocks: by index / RCHAR_WIRE_MAP_KEYS: arrays of that many keys
  * @attempt: of the connection on which they are valid
  * @shift: a chunk has 1 << @shift bytes
  * @have: keys received for @attempt; all there are when the region is covered
+ * @queues: what waits to use them: [0] READs and atomic operations, [1] WRITEs. A queue is
+ *	    only looked at when it can be posted, so that nobody's requests make others slow.
  * @error: they are used no more: negative errno for operations
  * @write_attempt: iWARP: connection on which writes completed since the last fence, or 0
  * @write_lost: iWARP: there was another one before: they may not have arrived
@@ -38,6 +50,7 @@ struct rchar_keys {
 	u32 attempt;
 	u8 shift;
 	u64 have;
+	struct rchar_io_queue queues[2];
 	int error;
 	u32 write_attempt;
 	bool write_lost;
@@ -45,7 +58,7 @@ struct rchar_keys {
 
 /**
  * struct rchar_io - one operation
- * @entry: of rchar_flow.ios while it has something to post
+ * @entry: of rchar_keys.queues while it has something to post
  * @keys: of the peer's memory; who submits it keeps them
  * @write: RDMA WRITE, else READ
  * @atomic: RCHAR_ATOMIC_*: an operation of the device on 8 bytes, once at most; 0: none
@@ -128,6 +141,7 @@ int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 		   const struct rchar_wire_map *map, const __le32 *values);
 int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key);
 void rchar_rdma_submit(struct rchar_flow *flow, struct rchar_io *io);
+void rchar_rdma_stop(struct rchar_flow *flow, struct rchar_keys *keys, int error);
 void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error);
 u32 rchar_rdma_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys);
 int rchar_rdma_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun);

@@ -3,6 +3,7 @@
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
+#include "account.h"
 #include "bulk.h"
 #include "channel.h"
 #include "export.h"
@@ -39,7 +40,8 @@ static enum rchar_frame_error receive_opened(struct rchar_session *s,
 		err = rchar_import_opened(s, &payload.region);
 	if (err)
 		return err;
-	if (!rchar_window_valid(hdr->window, max_message))
+	/* Until a program opens there the window may be smaller than a message. */
+	if (!rchar_window_valid(hdr->window, 0))
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	rchar_session_set_opened(s, hdr->window, max_message);
 	rchar_session_move(s, RCHAR_SESSION_OPEN);
@@ -196,8 +198,8 @@ static enum rchar_frame_error receive_bulk(struct rchar_session *s,
 	    bulk_open(s))
 		return RCHAR_FRAME_BAD_STATE;
 	/* Each is answered. */
-	if (READ_ONCE(s->flow->nr_control) > RCHAR_REPLIES_MAX) {
-		*ret = -ENOMEM;
+	if (rchar_session_too_many_replies(s->flow)) {
+		*ret = -ENOBUFS;
 		return RCHAR_FRAME_OK;
 	}
 	return rchar_bulk_receive(s, rxb, ret);
@@ -235,6 +237,7 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 	queue_seg(s, seg);
 	if (first)
 		s->rx_first = seg;
+	s->rx_partial_memory = last ? 0 : s->rx_partial_memory + rchar_seg_memory(seg);
 	if (last) {
 		s->rx_first->message = len;
 		s->rx_first = NULL;
@@ -286,11 +289,11 @@ static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
 		return 0;
 	}
 	/* A peer that calls and does not listen to the answers. */
-	if (READ_ONCE(s->flow->nr_control) > RCHAR_REPLIES_MAX)
-		return -ENOMEM;
-	txb = rchar_txbuf_alloc(RCHAR_OP_RESULT, sizeof(result), GFP_ATOMIC | __GFP_NOWARN);
+	if (rchar_session_too_many_replies(s->flow))
+		return -ENOBUFS;
+	txb = rchar_txbuf_alloc_reply(RCHAR_OP_RESULT, sizeof(result), s->link->account);
 	if (!txb)
-		return -ENOMEM;
+		return -ENOBUFS;
 	result.id = call.id;
 	result.status = cpu_to_le32(rchar_region_call(s->export->region, &call, true, &old));
 	result.old = cpu_to_le64(old);
@@ -374,6 +377,28 @@ static int session_receive(struct rchar_link *link, const struct rchar_hdr *hdr,
 	return ret;
 }
 
+/**
+ * rchar_session_frame_gone() - a frame is no longer queued: acknowledged, or not sent at all
+ * @s: the session; its lock is held
+ * @txb: the frame
+ */
+void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb)
+{
+	u32 memory = rchar_txbuf_memory(txb);
+
+	lockdep_assert_held(&s->lock);
+	s->tx_frames--;
+	if (txb->hdr.flags & RCHAR_FRAME_LAST)
+		s->tx_messages--;
+	if (!rchar_op_carries_data(txb->hdr.op))
+		return;
+	s->tx_memory -= memory;
+	if (s->state == RCHAR_SESSION_DEAD && s->held) {
+		rchar_account_release(s->link->account, memory);
+		s->held -= memory;
+	}
+}
+
 static void session_acked(struct rchar_txbuf *txb)
 {
 	struct rchar_session *s = txb->session;
@@ -381,9 +406,7 @@ static void session_acked(struct rchar_txbuf *txb)
 	if (!s)
 		return;
 	spin_lock_bh(&s->lock);
-	s->tx_frames--;
-	if (txb->hdr.flags & RCHAR_FRAME_LAST)
-		s->tx_messages--;
+	rchar_session_frame_gone(s, txb);
 	WRITE_ONCE(s->tx_acked, rchar_seq_max(s->tx_acked, txb->end));
 	if (wq_has_sleeper(&s->ack_wait))
 		wake_up_interruptible(&s->ack_wait);

@@ -199,16 +199,20 @@ static int region_open(struct inode *inode, struct file *file)
 {
 	struct rchar_channel *channel = container_of(inode->i_cdev, struct rchar_channel,
 						     cdev);
-	struct region_file *f = kzalloc(sizeof(*f), GFP_KERNEL);
+	struct region_file *f = kzalloc(sizeof(*f), RCHAR_GFP_PROGRAM);
 
 	if (!f)
 		return -ENOMEM;
-	if (READ_ONCE(channel->dead)) {
+	spin_lock_bh(&channel->lock);
+	if (!channel->dead) {
+		f->region = channel->region;
+		rchar_region_get(f->region);
+	}
+	spin_unlock_bh(&channel->lock);
+	if (!f->region) {
 		kfree(f);
 		return -ENODEV;
 	}
-	rchar_region_get(channel->region);
-	f->region = channel->region;
 	f->channel = channel;
 	f->seen = READ_ONCE(f->region->rings);
 	mutex_init(&f->lock);

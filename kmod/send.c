@@ -9,13 +9,22 @@
 #include "txbuf.h"
 
 /* What a frame on its way out costs in memory, about, beside its payload. */
-#define FRAME_COST		512u
+#define FRAME_COST		RCHAR_TXBUF_COST
 /* So many may be on their way whatever the window. */
 #define FRAMES_MIN		64u
 
+/* In the backlog the window is what the peer's budget had room for. */
 static void advertise_window(struct rchar_session *s)
 {
-	s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
+	if (s->state != RCHAR_SESSION_WAITING)
+		s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
+}
+
+/* Instead of one WINDOW for each read(): a peer that grants no credits takes none of them. */
+static bool update_window(struct rchar_session *s)
+{
+	advertise_window(s);
+	return rchar_flow_update_window(s->flow, s, s->rx_edge);
 }
 
 /**
@@ -35,6 +44,8 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 	list_for_each_entry(txb, frames, queue) {
 		bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
 
+		if (rchar_op_carries_data(txb->hdr.op))
+			s->tx_memory += rchar_txbuf_memory(txb);
 		if (rchar_op_carries_data(txb->hdr.op) && !instead)
 			s->tx_next += txb->hdr.len;
 		if (txb->hdr.flags & RCHAR_FRAME_LAST) {
@@ -110,6 +121,10 @@ void rchar_session_send_wanted(struct rchar_session *s)
 		struct rchar_txbuf *txb;
 		LIST_HEAD(frames);
 
+		if (op == RCHAR_OP_WINDOW && update_window(s)) {
+			s->wanted &= ~BIT(op);
+			continue;
+		}
 		txb = rchar_txbuf_alloc(op, sizeof(struct rchar_wire_open),
 					GFP_ATOMIC | __GFP_NOWARN);
 		if (!txb)

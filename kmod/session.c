@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include "account.h"
 #include "bulk.h"
 #include "channel.h"
 #include "export.h"
@@ -37,6 +38,9 @@ static void free_work(struct work_struct *work)
 	channel->nr_sessions--;
 	spin_unlock_bh(&channel->lock);
 	rchar_seg_free_list(&s->rx_queue);
+	rchar_seg_free_list(&s->rx_dropped);
+	if (s->held)
+		rchar_account_release(s->link->account, s->held);
 	if (s->import)
 		rchar_import_free(s->import);
 	if (s->export)
@@ -80,19 +84,19 @@ static u32 window_for(u32 window, u32 max_message)
 }
 
 /**
- * rchar_session_create() - a session, not yet bound to a link
- * @channel: its channel; its lock is held, so that it cannot die in between
+ * rchar_session_create() - a session, not yet one of its channel's and not bound to a link
+ * @channel: its channel
  * @state: the first one
  * @gfp: how to allocate
  *
- * Return: the session, with one reference, or NULL.
+ * Return: the session, with one reference, or NULL. rchar_session_add() or
+ * rchar_session_discard() comes next.
  */
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 					   enum rchar_session_state state, gfp_t gfp)
 {
 	struct rchar_session *s = kzalloc(sizeof(*s), gfp);
 
-	lockdep_assert_held(&channel->lock);
 	if (!s)
 		return NULL;
 	if (channel->config.type == RCHAR_TYPE_MEMORY &&
@@ -114,6 +118,8 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 	init_waitqueue_head(&s->ack_wait);
 	INIT_DELAYED_WORK(&s->timer, timer_work);
 	INIT_LIST_HEAD(&s->rx_queue);
+	INIT_LIST_HEAD(&s->rx_dropped);
+	INIT_LIST_HEAD(&s->tx_unsent);
 	INIT_LIST_HEAD(&s->wait_entry);
 	s->state = state;
 	s->created = jiffies;
@@ -121,11 +127,38 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 		s->max_message = READ_ONCE(channel->config.max_message);
 	s->window = window_for(READ_ONCE(channel->config.window), s->max_message);
 	s->rx_edge = s->window;
-	rchar_channel_get(channel);
 	s->channel = channel;
+	return s;
+}
+
+/**
+ * rchar_session_add() - a new session becomes one of its channel's
+ * @s: after rchar_session_create(); the channel's lock is held, and it is not dead
+ */
+void rchar_session_add(struct rchar_session *s)
+{
+	struct rchar_channel *channel = s->channel;
+
+	lockdep_assert_held(&channel->lock);
+	rchar_channel_get(channel);
 	list_add_tail(&s->channel_entry, &channel->sessions);
 	channel->nr_sessions++;
-	return s;
+}
+
+/**
+ * rchar_session_discard() - undo rchar_session_create()
+ * @s: a session that was not added; or NULL
+ *
+ * Context: process.
+ */
+void rchar_session_discard(struct rchar_session *s)
+{
+	if (!s)
+		return;
+	if (s->import)
+		rchar_import_free(s->import);
+	kfree(s);
+	rchar_ledger_del(RCHAR_OBJ_SESSION);
 }
 
 /**
@@ -243,8 +276,88 @@ static void drop_received(struct rchar_session *s, struct list_head *dropped)
 	list_splice_init(&s->rx_queue, dropped);
 	s->rx_memory = 0;
 	s->rx_messages = 0;
+	s->rx_partial_memory = 0;
 	s->rx_first = NULL;
 	s->rx_read = s->rx_next;
+}
+
+/* The rest of a message that will not come. A reader may be copying what is before it. */
+static void drop_partial(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (!s->rx_first)
+		return;
+	list_bulk_move_tail(&s->rx_dropped, &s->rx_first->entry, s->rx_queue.prev);
+	s->rx_memory -= s->rx_partial_memory;
+	s->rx_partial_memory = 0;
+	s->rx_first = NULL;
+}
+
+/*
+ * What a dead session still holds is held for the peer: its own memory, what waits in the
+ * backlog to be read, and frames until they are acknowledged.
+ */
+static void hold_dead(struct rchar_session *s)
+{
+	u64 held = RCHAR_SESSION_COST + s->tx_memory;
+
+	/* Its registrations are still there: rchar_session_export_gone() comes. */
+	if (s->export && s->export->counted)
+		return;
+	if (s->in_backlog)
+		held += s->rx_memory;
+	if (held < s->held)
+		rchar_account_release(s->link->account, s->held - held);
+	else if (!rchar_account_hold_always(s->link->account, held - s->held))
+		rchar_link_evict(s->link);
+	s->held = held;
+}
+
+/**
+ * rchar_session_held_by_program() - a program opened what waited in the backlog
+ * @s: the session, out of the backlog; its lock is held
+ *
+ * Its memory is bounded by the window that the administrator gave the channel. Of a session
+ * that is dead already the frames stay the peer's.
+ */
+void rchar_session_held_by_program(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state == RCHAR_SESSION_DEAD) {
+		hold_dead(s);
+		return;
+	}
+	rchar_account_release(s->link->account, s->held);
+	s->held = 0;
+}
+
+/**
+ * rchar_session_export_gone() - the registrations of a dead session are
+ * @s: the session
+ *
+ * Context: process.
+ */
+void rchar_session_export_gone(struct rchar_session *s)
+{
+	struct rchar_channel *channel = s->channel;
+
+	spin_lock_bh(&channel->lock);
+	spin_lock(&s->lock);
+	if (s->export->counted) {
+		s->export->counted = false;
+		channel->nr_importers--;
+		atomic_dec(&s->link->account->imports);
+		hold_dead(s);
+	}
+	spin_unlock(&s->lock);
+	spin_unlock_bh(&channel->lock);
+}
+
+/* Is there something that only process context gets rid of? */
+static bool leaves_something(const struct rchar_session *s)
+{
+	return s->import || READ_ONCE(s->in_backlog) || !list_empty(&s->rx_dropped) ||
+	       s->tx_frames;
 }
 
 /**
@@ -265,7 +378,12 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 		rchar_import_dead(s);
 	if (s->export)
 		rchar_export_update(s->export);
-	if (cancel_delayed_work(&s->timer))
+	drop_partial(s);
+	if (s->link)
+		hold_dead(s);
+	if (leaves_something(s))
+		arm(s, jiffies);
+	else if (cancel_delayed_work(&s->timer))
 		rchar_session_put(s);	/* never the last */
 	if (s->link && xa_erase_bh(&s->link->sessions, s->id))
 		rchar_session_put(s);	/* never the last */
@@ -329,6 +447,37 @@ void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason)
 }
 
 /**
+ * rchar_session_delete() - its channel is being deleted
+ * @session: the session; the caller holds a reference
+ *
+ * What waits in the backlog will not be opened any more.
+ *
+ * Context: process.
+ */
+void rchar_session_delete(struct rchar_session *session)
+{
+	struct rchar_channel *channel = session->channel;
+	LIST_HEAD(dropped);
+	bool waiting;
+
+	spin_lock_bh(&channel->lock);
+	waiting = session->in_backlog;
+	if (waiting)
+		rchar_session_unlist_waiting(session);
+	spin_unlock_bh(&channel->lock);
+	spin_lock_bh(&session->lock);
+	rchar_session_fail_locked(session, RCHAR_REASON_DELETED);
+	if (waiting) {
+		drop_received(session, &dropped);
+		hold_dead(session);
+	}
+	spin_unlock_bh(&session->lock);
+	rchar_seg_free_list(&dropped);
+	if (waiting)
+		rchar_session_put(session);	/* the backlog's; never the last */
+}
+
+/**
  * rchar_session_maybe_finish() - closed here: over when all is acknowledged
  * @s: the session; its lock is held
  *
@@ -341,12 +490,69 @@ void rchar_session_maybe_finish(struct rchar_session *s)
 		rchar_session_die(s, RCHAR_REASON_NONE, 0);
 }
 
+/* Frames at once, so that the flow's lock is not held for long. */
+#define PURGE_BATCH	64
+
+/* Frames of a dead session that the peer will not get. */
+static void purge_unsent(struct rchar_session *s)
+{
+	struct rchar_txbuf *txb;
+	LIST_HEAD(taken);
+	unsigned int n;
+
+	do {
+		spin_lock_bh(&s->lock);
+		n = s->flow ? rchar_flow_take_unsent(s->flow, s, &taken, PURGE_BATCH) : 0;
+		list_for_each_entry(txb, &taken, queue)
+			rchar_session_frame_gone(s, txb);
+		spin_unlock_bh(&s->lock);
+		rchar_txbuf_put_list(&taken);
+		cond_resched();
+	} while (n == PURGE_BATCH);
+}
+
+/* Out of the backlog, when there is nothing to be read. */
+static void leave_backlog(struct rchar_session *s)
+{
+	struct rchar_channel *channel = s->channel;
+	bool last_ref = false;
+
+	spin_lock_bh(&channel->lock);
+	if (s->in_backlog && !rchar_session_readable(s)) {
+		rchar_session_unlist_waiting(s);
+		last_ref = true;
+	}
+	spin_unlock_bh(&channel->lock);
+	if (last_ref)
+		rchar_session_put(s);
+}
+
+/*
+ * What die() leaves: it may run in a soft interrupt, and a peer or a program chooses how much
+ * this is.
+ */
+static void bury(struct rchar_session *s)
+{
+	LIST_HEAD(dropped);
+
+	purge_unsent(s);
+	spin_lock_bh(&s->lock);
+	list_splice_init(&s->rx_dropped, &dropped);
+	spin_unlock_bh(&s->lock);
+	rchar_seg_free_list(&dropped);
+	if (s->import)
+		rchar_import_bury(s);
+	leave_backlog(s);
+}
+
 static void timer_work(struct work_struct *work)
 {
 	struct rchar_session *s = container_of(to_delayed_work(work),
 					       struct rchar_session, timer);
 	bool late;
 
+	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
+		bury(s);
 	spin_lock_bh(&s->lock);
 	late = time_after_eq(jiffies, s->deadline);
 	if (s->state == RCHAR_SESSION_OPENING && late) {
@@ -427,6 +633,8 @@ void rchar_session_close(struct rchar_session *session)
 	spin_unlock_bh(&channel->lock);
 	spin_lock_bh(&session->lock);
 	drop_received(session, &dropped);
+	if (session->state == RCHAR_SESSION_DEAD && session->held)
+		hold_dead(session);
 	if (session->state == RCHAR_SESSION_OPEN) {
 		session->deadline = jiffies +
 			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));

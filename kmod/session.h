@@ -41,6 +41,7 @@ struct rchar_txbuf;
  * @initiator: opened on this side
  * @channel_entry: of rchar_channel.sessions
  * @wait_entry: of rchar_channel.acceptors or .waiting
+ * @in_backlog: it is .waiting; channel lock
  * @lock: protects all below but the mutexes; taken before the flow's lock
  * @state: see rchar_session_move_legal()
  * @reason: why it is DEAD
@@ -63,14 +64,19 @@ struct rchar_txbuf;
  * @tx_acked: offset up to which the peer has it
  * @tx_frames: frames queued and not acknowledged
  * @tx_messages: messages whose last frame is not acknowledged
+ * @tx_unsent: of these, frames that were never posted; rchar_flow.lock
+ * @tx_forget: it ended before its OPEN was posted: the peer need not hear of it; likewise
+ * @tx_memory: bytes of memory in frames with data, queued and not acknowledged
  * @tx_need: room that a message did not find: there is no point in waking for less
  * @rx_next: offset of the next byte to arrive
  * @rx_read: offset up to which it is read
  * @rx_edge: offset up to which we let the peer send
  * @rx_queue: segments received and not read
  * @rx_memory: bytes of memory in @rx_queue
+ * @rx_dropped: what nobody can read any more, to be freed without the lock
  * @rx_messages: complete messages in @rx_queue
  * @rx_partial: bytes of the message that is arriving, also while it is dropped
+ * @rx_partial_memory: bytes of memory that it has in @rx_queue
  * @rx_first: its first segment in @rx_queue, or NULL
  * @window: of the channel, when the session was made; of messages perhaps more
  * @read_mutex: one reader at a time takes bytes; not held while it sleeps; taken before
@@ -90,6 +96,7 @@ struct rchar_txbuf;
  * @bulk_got: they are there, by READ: frames that bring them are dropped
  * @import: memory, opened here: what is known of the peer's region
  * @export: memory, opened by a peer: the keys it has
+ * @held: bytes of this session that count against the peer; see rchar_session_hold()
  */
 struct rchar_session {
 	struct kref ref;
@@ -102,6 +109,7 @@ struct rchar_session {
 	bool initiator;
 	struct list_head channel_entry;
 	struct list_head wait_entry;
+	bool in_backlog;
 	spinlock_t lock;
 	enum rchar_session_state state;
 	enum rchar_reason reason;
@@ -122,14 +130,19 @@ struct rchar_session {
 	u32 tx_acked;
 	u32 tx_frames;
 	u32 tx_messages;
+	struct list_head tx_unsent;
+	bool tx_forget;
+	u64 tx_memory;
 	u32 tx_need;
 	u32 rx_next;
 	u32 rx_read;
 	u32 rx_edge;
 	struct list_head rx_queue;
+	struct list_head rx_dropped;
 	u32 rx_memory;
 	u32 rx_messages;
 	u32 rx_partial;
+	u32 rx_partial_memory;
 	struct rchar_seg *rx_first;
 	u32 window;
 	struct mutex read_mutex;
@@ -148,6 +161,7 @@ struct rchar_session {
 	bool bulk_got;
 	struct rchar_import *import;
 	struct rchar_export *export;
+	u64 held;
 };
 
 /* ---- for the character device ---- */
@@ -175,7 +189,10 @@ void rchar_session_queue_locked(struct rchar_session *session, struct list_head 
 int rchar_session_send_control(struct rchar_session *session, struct list_head *frames);
 void rchar_session_consume(struct rchar_session *session, u32 bytes);
 
+void rchar_session_export_gone(struct rchar_session *s);
+
 /* ---- for channels, links and netlink ---- */
+void rchar_session_delete(struct rchar_session *session);
 void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason);
 struct rchar_session *rchar_session_find(struct rchar_link *link, u32 id);
 struct rchar_session *rchar_session_next(struct rchar_link *link, u32 *id);

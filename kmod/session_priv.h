@@ -4,21 +4,38 @@
 #define RCHAR_SESSION_PRIV_H
 
 #include "session.h"
+#include "txbuf.h"
 
 struct rchar_rxbuf;
 
-/* Frames without data that may wait for a peer that goes on to open sessions or to call. */
-#define RCHAR_REPLIES_MAX	65536
+/*
+ * Answers that may wait for a peer that goes on to open sessions, to call or to offer: so many
+ * on a link of one lane. A peer that takes none of them loses the connection.
+ */
+#define RCHAR_REPLIES_MAX	2048
+/* What a session costs in memory, with OPENED, WINDOW and RESET. */
+#define RCHAR_SESSION_COST	(1024 + 3 * RCHAR_TXBUF_COST)
 
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 					   enum rchar_session_state state, gfp_t gfp);
+void rchar_session_add(struct rchar_session *s);
+void rchar_session_discard(struct rchar_session *s);
+void rchar_session_unlist_waiting(struct rchar_session *s);
+void rchar_session_held_by_program(struct rchar_session *s);
 void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id);
 void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
 			      u32 peer_max_message);
+void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb);
 void rchar_session_wake(struct rchar_session *s);
 bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to);
 void rchar_session_rearm(struct rchar_session *s);
 void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason);
+/* Does this peer ask on and on, and take no answers? */
+static inline bool rchar_session_too_many_replies(const struct rchar_flow *flow)
+{
+	return READ_ONCE(flow->nr_control) > RCHAR_REPLIES_MAX;
+}
+
 /* Frames that bring the bytes of a BULK may have to come before FIN. */
 static inline u32 rchar_session_wanted_now(const struct rchar_session *s)
 {

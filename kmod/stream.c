@@ -101,7 +101,7 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 
 	txb = rchar_txbuf_alloc(RCHAR_OP_DATA, capacity, gfp);
 	if (!txb)
-		return gfp == GFP_KERNEL ? -ENOMEM : -EAGAIN;
+		return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
 	got = rchar_txbuf_copy(txb, len, from);
 	if (!got) {
 		rchar_txbuf_put(txb);

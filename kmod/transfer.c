@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "channel.h"
+#include "chunk.h"
 #include "compat/compat.h"
 #include "ledger.h"
 #include "memory.h"
@@ -262,7 +263,7 @@ int rchar_transfer_bounce(struct rchar_transfer *t, size_t len)
 	unsigned int nr = 0;
 
 	while (t->io.len < len) {
-		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT);
+		struct page *page = alloc_page(RCHAR_GFP_PROGRAM);
 
 		if (!page)
 			return -ENOMEM;

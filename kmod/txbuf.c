@@ -3,6 +3,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include "account.h"
 #include "inject.h"
 #include "ledger.h"
 #include "session.h"
@@ -26,6 +27,7 @@ struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
 	rchar_ledger_add(RCHAR_OBJ_TXBUF);
 	kref_init(&txb->ref);
 	INIT_LIST_HEAD(&txb->queue);
+	INIT_LIST_HEAD(&txb->unsent);
 	INIT_LIST_HEAD(&txb->posted);
 	txb->hdr.op = op;
 	txb->capacity = inline_len;
@@ -43,6 +45,31 @@ struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
 	return txb;
 }
 
+/**
+ * rchar_txbuf_alloc_reply() - a frame that a peer has asked for
+ * @op: enum rchar_op
+ * @capacity: as rchar_txbuf_alloc()
+ * @account: of the peer; the frame counts there until it is freed
+ *
+ * Context: any but hard interrupt.
+ * Return: the frame, or NULL when there is no memory or the peer may have no more.
+ */
+struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity,
+					    struct rchar_account *account)
+{
+	struct rchar_txbuf *txb;
+
+	txb = rchar_txbuf_alloc(op, capacity, GFP_ATOMIC | __GFP_NOWARN);
+	if (!txb)
+		return NULL;
+	if (!rchar_account_hold(account, rchar_txbuf_memory(txb))) {
+		rchar_txbuf_put(txb);
+		return NULL;
+	}
+	txb->account = account;
+	return txb;
+}
+
 static void release(struct kref *ref)
 {
 	struct rchar_txbuf *txb = container_of(ref, struct rchar_txbuf, ref);
@@ -51,6 +78,8 @@ static void release(struct kref *ref)
 	WARN_ON_ONCE(txb->nr_mapped);
 	for (i = 0; i < txb->nr_chunks; i++)
 		rchar_chunk_free(txb->chunks[i]);
+	if (txb->account)
+		rchar_account_release(txb->account, rchar_txbuf_memory(txb));
 	if (txb->session)
 		rchar_session_put(txb->session);
 	rchar_ledger_del(RCHAR_OBJ_TXBUF);

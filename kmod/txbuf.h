@@ -10,6 +10,7 @@
 #include "frame.h"
 
 struct iov_iter;
+struct rchar_account;
 struct rchar_session;
 
 /*
@@ -26,13 +27,16 @@ struct rchar_session;
  * struct rchar_txbuf - one frame to send
  * @ref: one for the flow's queue, one while a work request points here
  * @queue: entry of rchar_flow.queue, from queued to acknowledged; flow lock
+ * @unsent: entry of rchar_session.tx_unsent, until it is first posted; flow lock
  * @posted: entry of rchar_lane.tx.posted, from posted to completed; flow lock
  * @cqe: completion
  * @wr: work request; valid while posted
  * @sge: of @wr; while posted they hold the DMA mappings
  * @nr_mapped: how many of @sge are mapped
  * @session: the session it belongs to (holds a reference), or NULL
- * @hdr: the header in host form; credits and ack are set when it is posted
+ * @account: what a peer asked for is counted there, or NULL; its link holds it
+ * @hdr: the header in host form; the sequence number is set when it is first posted,
+ *	 credits and ack each time
  * @end: the session's byte offset behind this frame
  * @capacity: bytes that fit
  * @nr_chunks: 0 when the payload is in @data
@@ -46,12 +50,14 @@ struct rchar_session;
 struct rchar_txbuf {
 	struct kref ref;
 	struct list_head queue;
+	struct list_head unsent;
 	struct list_head posted;
 	struct ib_cqe cqe;
 	struct ib_send_wr wr;
 	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
 	u8 nr_mapped;
 	struct rchar_session *session;
+	struct rchar_account *account;
 	struct rchar_hdr hdr;
 	u32 end;
 	u32 capacity;
@@ -66,6 +72,8 @@ struct rchar_txbuf {
 };
 
 struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp);
+struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity,
+					    struct rchar_account *account);
 void rchar_txbuf_put(struct rchar_txbuf *txb);
 void rchar_txbuf_put_list(struct list_head *frames);
 void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len);
@@ -76,6 +84,15 @@ void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev);
 static inline void rchar_txbuf_get(struct rchar_txbuf *txb)
 {
 	kref_get(&txb->ref);
+}
+
+/* What a small frame costs in memory, and a large one beside its chunks. */
+#define RCHAR_TXBUF_COST	512
+
+/* Bytes of memory, about. */
+static inline u32 rchar_txbuf_memory(const struct rchar_txbuf *txb)
+{
+	return RCHAR_TXBUF_COST + txb->capacity;
 }
 
 static inline u32 rchar_txbuf_room(const struct rchar_txbuf *txb)

@@ -238,15 +238,7 @@ uint32_t parse_group(const std::string &text)
 
 uint64_t parse_link_id(const std::string &text)
 {
-	uint64_t id = 0;
-
-	if (text.empty() || text.size() > 16)
+	if (text.empty() || text.size() > 10 || text.find_first_not_of("0123456789") != std::string::npos)
 		usage_error("link: '" + text + "' is not an id as 'rchar link' shows it");
-	for (char c : text) {
-		if (!isxdigit(static_cast<unsigned char>(c)))
-			usage_error("link: '" + text + "' is not an id as 'rchar link' shows it");
-		int digit = isdigit(static_cast<unsigned char>(c)) ? c - '0' : tolower(c) - 'a' + 10;
-		id = id << 4 | static_cast<uint64_t>(digit);
-	}
-	return id;
+	return std::stoull(text);
 }

@@ -68,6 +68,7 @@ const Reason reasons[] = {
 	{"window", "the peer sent more than its window"},
 	{"address-changed", "the address moved to another device or host"},
 	{"no-atomics", "the peer's RDMA device cannot execute atomic operations"},
+	{"peer-limit", "one host made the other hold as much memory as it may"},
 };
 static_assert(sizeof(reasons) / sizeof(reasons[0]) == __RCHAR_REASON_MAX,
 	      "one text for every reason");
@@ -118,6 +119,7 @@ Json bool_value(nlattr *a) { return nla_get_u32(a) != 0; }
 Json string_value(nlattr *a) { return nla_get_string(a); }
 Json address_value(nlattr *a) { return address_name(a); }
 Json hex_value(nlattr *a) { return hex_name(nla_get_u64(a)); }
+Json id_value(nlattr *a) { return std::to_string(nla_get_u64(a)); }
 Json reason_value(nlattr *a) { return reason_name(nla_get_u32(a)); }
 
 Json mode_value(nlattr *a)
@@ -261,7 +263,7 @@ Json channel_object(nlattr *attrs, int len)
 		{RCHAR_A_CHANNEL_REASON_AGE_MS, "reason_age_ms", u64_value},
 		{RCHAR_A_CHANNEL_SESSIONS, "sessions", u32_value},
 		{RCHAR_A_CHANNEL_WAITING, "waiting", u32_value},
-		{RCHAR_A_CHANNEL_LINK_ID, "link", hex_value},
+		{RCHAR_A_CHANNEL_LINK_ID, "link", id_value},
 		{RCHAR_A_CHANNEL_MODE, "mode", mode_value},
 		{RCHAR_A_CHANNEL_UID, "uid", u32_value},
 		{RCHAR_A_CHANNEL_GID, "gid", u32_value},
@@ -289,7 +291,7 @@ Json channel_object(nlattr *attrs, int len)
 Json link_object(nlattr *attrs, int len)
 {
 	static const std::vector<Field> fields = {
-		{RCHAR_A_LINK_ID, "link", hex_value},
+		{RCHAR_A_LINK_ID, "link", id_value},
 		{RCHAR_A_LINK_INITIATOR, "initiator", bool_value},
 		{RCHAR_A_LINK_LOCAL, "local", address_value},
 		{RCHAR_A_LINK_PEER, "peer", address_value},
@@ -299,6 +301,7 @@ Json link_object(nlattr *attrs, int len)
 		{RCHAR_A_LINK_REASON_AGE_MS, "reason_age_ms", u64_value},
 		{RCHAR_A_LINK_ATTEMPTS, "attempts", u32_value},
 		{RCHAR_A_LINK_NEXT_MS, "next_ms", u32_value},
+		{RCHAR_A_LINK_WIRE_ID, "wire_id", hex_value},
 		{RCHAR_A_LINK_EPOCH, "epoch", u32_value},
 		{RCHAR_A_LINK_SESSIONS, "sessions", u32_value},
 	};
@@ -318,7 +321,7 @@ Json link_object(nlattr *attrs, int len)
 Json session_object(nlattr *attrs, int len)
 {
 	static const std::vector<Field> fields = {
-		{RCHAR_A_SESSION_LINK_ID, "link", hex_value},
+		{RCHAR_A_SESSION_LINK_ID, "link", id_value},
 		{RCHAR_A_SESSION_ID, "session", u32_value},
 		{RCHAR_A_SESSION_CHANNEL, "channel", string_value},
 		{RCHAR_A_SESSION_INITIATOR, "initiator", bool_value},
@@ -352,6 +355,7 @@ Json info_object(nlattr *attrs, int len)
 		{RCHAR_A_INFO_REQUESTS_REFUSED, "requests_refused", u64_value},
 		{RCHAR_A_INFO_REQUESTS_BAD, "requests_bad", u64_value},
 		{RCHAR_A_INFO_BAD_FRAMES, "bad_frames", u64_value},
+		{RCHAR_A_INFO_PEER_MEMORY, "peer_memory_bytes", u64_value},
 	};
 
 	return object(fields, attrs, len);
@@ -454,8 +458,8 @@ std::string link_text(const Json &l, bool details)
 		if (!lane.contains("device"))
 			continue;
 		text += "    lane " + std::to_string(num(lane, "index")) + " device " +
-			str(lane, "device") + "/" + std::to_string(num(lane, "port")) + " qp " +
-			std::to_string(num(lane, "qpn")) + " frame " +
+			str(lane, "device") + "/" + std::to_string(num(lane, "port")) +
+			(lane.contains("qpn") ? " qp " + std::to_string(num(lane, "qpn")) : "") + " frame " +
 			size_text(num(lane, "frame_size_bytes")) + " depth " +
 			std::to_string(num(lane, "depth")) + " credits " +
 			std::to_string(num(lane, "tx_credits")) + " unacked " +

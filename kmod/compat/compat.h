@@ -43,4 +43,13 @@
 	(iter_is_ubuf(iter) ? iov_iter_count(iter) : \
 	 min(iov_iter_count(iter), rchar_compat_iter_iov(iter)->iov_len - (iter)->iov_offset))
 
+/* Is a page counted by a memory cgroup? PageMemcgKmem() became folio_memcg_kmem() alone in
+ * 6.15, or so.
+ */
+#ifdef RCHAR_HAVE_PAGE_MEMCG_KMEM
+#define rchar_compat_page_counted PageMemcgKmem
+#else
+#define rchar_compat_page_counted(page) folio_memcg_kmem(page_folio(page))
+#endif
+
 #endif /* RCHAR_COMPAT_H */

@@ -108,6 +108,7 @@ enum rchar_reason {
 	RCHAR_REASON_WINDOW,		/* the peer sent more than its window, or too long a message */
 	RCHAR_REASON_ADDRESS_CHANGED,	/* the address moved to another device or host */
 	RCHAR_REASON_NO_ATOMICS,	/* the peer's device cannot execute atomic operations */
+	RCHAR_REASON_PEER_LIMIT,	/* one host made the other hold as much as it may */
 
 	__RCHAR_REASON_MAX
 };
@@ -228,7 +229,7 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_DEV_MINOR,		/* u32 */
 	RCHAR_A_CHANNEL_SESSIONS,		/* u32, in any state */
 	RCHAR_A_CHANNEL_WAITING,		/* u32, of these, waiting for open() */
-	RCHAR_A_CHANNEL_LINK_ID,		/* u64 */
+	RCHAR_A_CHANNEL_LINK_ID,		/* u64, as RCHAR_A_LINK_ID */
 	RCHAR_A_CHANNEL_STATS,			/* nest of enum rchar_stats_attr */
 	RCHAR_A_CHANNEL_MAX_MESSAGE,		/* u32, bytes; message channels only */
 	RCHAR_A_CHANNEL_SIZE,			/* u64, bytes; memory channels that listen */
@@ -242,19 +243,20 @@ enum rchar_channel_attr {
 
 enum rchar_link_attr {
 	RCHAR_A_LINK_PAD = 1,
-	RCHAR_A_LINK_ID,		/* u64 */
+	RCHAR_A_LINK_ID,		/* u64: its number on this host, never reused */
 	RCHAR_A_LINK_INITIATOR,		/* u32: 1 when this host calls, 0 when it is called */
 	RCHAR_A_LINK_LOCAL,		/* sockaddr */
 	RCHAR_A_LINK_PEER,		/* sockaddr */
 	RCHAR_A_LINK_STATE,		/* u32 enum rchar_link_state */
 	RCHAR_A_LINK_REASON,		/* u32 enum rchar_reason: of the last failure */
 	RCHAR_A_LINK_REASON_AGE_MS,	/* u64 */
-	RCHAR_A_LINK_EPOCH,		/* u32 */
+	RCHAR_A_LINK_EPOCH,		/* u32; only for CAP_NET_ADMIN, and not in events */
 	RCHAR_A_LINK_ATTEMPTS,		/* u32, failed in a row */
 	RCHAR_A_LINK_NEXT_MS,		/* u32, until the next attempt */
 	RCHAR_A_LINK_SESSIONS,		/* u32 */
 	RCHAR_A_LINK_LANE,		/* nest of enum rchar_lane_attr, one for each */
 	RCHAR_A_LINK_STATS,		/* nest of enum rchar_stats_attr */
+	RCHAR_A_LINK_WIRE_ID,		/* u64: the same at both ends; as RCHAR_A_LINK_EPOCH */
 
 	__RCHAR_A_LINK_MAX
 };
@@ -263,7 +265,7 @@ enum rchar_lane_attr {
 	RCHAR_A_LANE_INDEX = 1,		/* u32 */
 	RCHAR_A_LANE_DEVICE,		/* string: name of the RDMA device */
 	RCHAR_A_LANE_DEVICE_PORT,	/* u32 */
-	RCHAR_A_LANE_QPN,		/* u32 */
+	RCHAR_A_LANE_QPN,		/* u32; as RCHAR_A_LINK_EPOCH */
 	RCHAR_A_LANE_TX_CREDITS,	/* u32: frames that may be sent now */
 	RCHAR_A_LANE_UNACKED,		/* u32: frames kept until the peer has them */
 	RCHAR_A_LANE_FRAME_SIZE,	/* u32: payload bytes of a frame to the peer */
@@ -274,7 +276,7 @@ enum rchar_lane_attr {
 
 enum rchar_session_attr {
 	RCHAR_A_SESSION_PAD = 1,
-	RCHAR_A_SESSION_LINK_ID,	/* u64 */
+	RCHAR_A_SESSION_LINK_ID,	/* u64, as RCHAR_A_LINK_ID */
 	RCHAR_A_SESSION_ID,		/* u32 */
 	RCHAR_A_SESSION_INITIATOR,	/* u32: as for links */
 	RCHAR_A_SESSION_CHANNEL,	/* string */
@@ -328,6 +330,7 @@ enum rchar_info_attr {
 	RCHAR_A_INFO_REQUESTS_REFUSED,	/* u64, connection requests turned down */
 	RCHAR_A_INFO_REQUESTS_BAD,	/* u64, of these, with private data not ours */
 	RCHAR_A_INFO_BAD_FRAMES,	/* u64, frames refused, on all links ever */
+	RCHAR_A_INFO_PEER_MEMORY,	/* u64, bytes that peers make this host hold */
 
 	__RCHAR_A_INFO_MAX
 };

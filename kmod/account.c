@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "account.h"
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/random.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include "addr.h"
+
+static unsigned int peer_memory = 64;
+module_param(peer_memory, uint, 0644);
+MODULE_PARM_DESC(peer_memory, "MiB that a peer address may make this host hold, beside receive buffers");
+
+static unsigned int host_memory;
+module_param(host_memory, uint, 0644);
+MODULE_PARM_DESC(host_memory, "MiB that all peers together may make this host hold; 0: an eighth of the memory");
+
+static DEFINE_SPINLOCK(accounts_lock);	/* bottom halves off */
+static DEFINE_HASHTABLE(accounts, 8);
+static unsigned int accepted_lanes, half_open_lanes;	/* accounts_lock */
+static u32 hash_seed;	/* peers choose the addresses */
+static atomic64_t host_held;
+
+static u64 peer_max(void)
+{
+	return (u64)READ_ONCE(peer_memory) << 20;
+}
+
+static u64 host_max(void)
+{
+	u64 max = (u64)READ_ONCE(host_memory) << 20;
+
+	return max ?: max_t(u64, (u64)totalram_pages() << PAGE_SHIFT >> 3, SZ_64M);
+}
+
+static u32 hash_of(const struct sockaddr_storage *addr)
+{
+	struct sockaddr_storage host = *addr;
+
+	rchar_addr_set_port(&host, 0);
+	return jhash(&host, rchar_addr_len(&host), hash_seed);
+}
+
+static struct rchar_account *find(struct net *net, const struct sockaddr_storage *addr)
+{
+	struct rchar_account *account;
+
+	lockdep_assert_held(&accounts_lock);
+	hash_for_each_possible(accounts, account, entry, hash_of(addr))
+		if (account->net == net && rchar_addr_same_host(&account->addr, addr))
+			return account;
+	return NULL;
+}
+
+/**
+ * rchar_account_get() - the account of a peer address, with one user more
+ * @net: network namespace; the caller holds it for as long as the account
+ * @addr: the address
+ *
+ * Context: process.
+ * Return: the account, or NULL without memory.
+ */
+struct rchar_account *rchar_account_get(struct net *net,
+					const struct sockaddr_storage *addr)
+{
+	struct rchar_account *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL), *account;
+
+	if (!fresh)
+		return NULL;
+	spin_lock_bh(&accounts_lock);
+	account = find(net, addr);
+	if (!account) {
+		account = fresh;
+		fresh = NULL;
+		account->net = net;
+		account->addr = *addr;
+		hash_add(accounts, &account->entry, hash_of(addr));
+	}
+	account->users++;
+	spin_unlock_bh(&accounts_lock);
+	kfree(fresh);
+	return account;
+}
+
+/**
+ * rchar_account_put() - one user less
+ * @account: from rchar_account_get()
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_account_put(struct rchar_account *account)
+{
+	bool last;
+
+	spin_lock_bh(&accounts_lock);
+	last = !--account->users;
+	if (last)
+		hash_del(&account->entry);
+	spin_unlock_bh(&accounts_lock);
+	if (!last)
+		return;
+	WARN_ON_ONCE(atomic64_read(&account->held) || atomic_read(&account->imports) ||
+		     account->lanes || account->half_open);
+	kfree(account);
+}
+
+/* ---- bytes ---- */
+
+static bool hold(struct rchar_account *account, u64 bytes, u64 max)
+{
+	if (atomic64_add_return(bytes, &account->held) > max)
+		goto err_peer;
+	if (atomic64_add_return(bytes, &host_held) > host_max())
+		goto err_host;
+	return true;
+
+err_host:
+	atomic64_sub(bytes, &host_held);
+err_peer:
+	atomic64_sub(bytes, &account->held);
+	return false;
+}
+
+/**
+ * rchar_account_hold() - hold memory for a peer, within its budget and the host's
+ * @account: of the peer
+ * @bytes: how many
+ *
+ * Context: any but hard interrupt.
+ * Return: false when they do not fit: nothing is counted.
+ */
+bool rchar_account_hold(struct rchar_account *account, u64 bytes)
+{
+	return hold(account, bytes, peer_max());
+}
+
+/**
+ * rchar_account_hold_half() - the same, while the peer has used less than half its budget
+ * @account: of the peer
+ * @bytes: how many
+ *
+ * For what is good to have and can be smaller.
+ */
+bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
+{
+	return hold(account, bytes, peer_max() / 2);
+}
+
+/**
+ * rchar_account_hold_always() - count what is held already
+ * @account: of the peer
+ * @bytes: how many
+ *
+ * Return: false when the peer is past its budget now: the caller makes it give up some.
+ */
+bool rchar_account_hold_always(struct rchar_account *account, u64 bytes)
+{
+	atomic64_add(bytes, &host_held);
+	return atomic64_add_return(bytes, &account->held) <= peer_max();
+}
+
+/**
+ * rchar_account_release() - the memory is free
+ * @account: of the peer
+ * @bytes: how many
+ */
+void rchar_account_release(struct rchar_account *account, u64 bytes)
+{
+	atomic64_sub(bytes, &host_held);
+	WARN_ON_ONCE(atomic64_sub_return(bytes, &account->held) < 0);
+}
+
+/**
+ * rchar_account_held() - bytes that all peers make this host hold
+ */
+u64 rchar_account_held(void)
+{
+	return atomic64_read(&host_held);
+}
+
+/* ---- connections ---- */
+
+/**
+ * rchar_account_add_lanes() - a peer makes a link
+ * @account: of the peer
+ * @lanes: lanes of the link
+ *
+ * Return: false when that is too many.
+ */
+bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes)
+{
+	bool ok;
+
+	spin_lock_bh(&accounts_lock);
+	ok = account->lanes + lanes <= RCHAR_LANES_PER_PEER &&
+	     accepted_lanes + lanes <= RCHAR_LANES_ACCEPTED;
+	if (ok) {
+		account->lanes += lanes;
+		accepted_lanes += lanes;
+	}
+	spin_unlock_bh(&accounts_lock);
+	return ok;
+}
+
+/**
+ * rchar_account_del_lanes() - the link is gone
+ * @account: of the peer
+ * @lanes: as they were added
+ */
+void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes)
+{
+	spin_lock_bh(&accounts_lock);
+	account->lanes -= lanes;
+	accepted_lanes -= lanes;
+	spin_unlock_bh(&accounts_lock);
+}
+
+/**
+ * rchar_account_begin_accept() - a handshake begins
+ * @account: of the peer
+ *
+ * Return: false when too many are under way, from that address or in all.
+ */
+bool rchar_account_begin_accept(struct rchar_account *account)
+{
+	bool ok;
+
+	spin_lock_bh(&accounts_lock);
+	ok = account->half_open < RCHAR_HALF_OPEN_PER_PEER &&
+	     half_open_lanes < RCHAR_HALF_OPEN;
+	if (ok) {
+		account->half_open++;
+		half_open_lanes++;
+	}
+	spin_unlock_bh(&accounts_lock);
+	return ok;
+}
+
+/**
+ * rchar_account_end_accept() - it is over, one way or the other
+ * @account: of the peer
+ */
+void rchar_account_end_accept(struct rchar_account *account)
+{
+	spin_lock_bh(&accounts_lock);
+	account->half_open--;
+	half_open_lanes--;
+	spin_unlock_bh(&accounts_lock);
+}
+
+/**
+ * rchar_account_init() - at module load
+ */
+void rchar_account_init(void)
+{
+	hash_seed = get_random_u32();
+}

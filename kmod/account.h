@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What one peer address makes this host hold, in bytes and in connections. Links share the
+ * account of their peer's address, so many links buy a peer nothing.
+ * Documentation/design.rst, "What a peer can make this host hold", lists every entry.
+ */
+#ifndef RCHAR_ACCOUNT_H
+#define RCHAR_ACCOUNT_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+
+struct net;
+
+/* Lanes of links that peers made: from one address, and in all. Each costs a queue pair and
+ * its receive buffers.
+ */
+#define RCHAR_LANES_PER_PEER	64
+#define RCHAR_LANES_ACCEPTED	4096
+/* Of these, lanes whose handshake is not over: a link of 16 lanes may connect at once. */
+#define RCHAR_HALF_OPEN_PER_PEER	16
+#define RCHAR_HALF_OPEN			64
+
+/**
+ * struct rchar_account - one peer address
+ * @entry: of the table of accounts; accounts_lock, like @users
+ * @users: links
+ * @net: network namespace; the links hold it
+ * @addr: the address; the port does not count
+ * @held: bytes
+ * @imports: sessions that import memory of this host
+ * @lanes: lanes of accepted links; accounts_lock
+ * @half_open: lanes being accepted; accounts_lock
+ */
+struct rchar_account {
+	struct hlist_node entry;
+	unsigned int users;
+	struct net *net;
+	struct sockaddr_storage addr;
+	atomic64_t held;
+	atomic_t imports;
+	unsigned int lanes;
+	unsigned int half_open;
+};
+
+struct rchar_account *rchar_account_get(struct net *net,
+					const struct sockaddr_storage *addr);
+void rchar_account_put(struct rchar_account *account);
+
+bool rchar_account_hold(struct rchar_account *account, u64 bytes);
+bool rchar_account_hold_half(struct rchar_account *account, u64 bytes);
+bool rchar_account_hold_always(struct rchar_account *account, u64 bytes);
+void rchar_account_release(struct rchar_account *account, u64 bytes);
+
+bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes);
+void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes);
+bool rchar_account_begin_accept(struct rchar_account *account);
+void rchar_account_end_accept(struct rchar_account *account);
+
+u64 rchar_account_held(void);
+void rchar_account_init(void);
+
+#endif /* RCHAR_ACCOUNT_H */
