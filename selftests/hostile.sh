@@ -67,6 +67,9 @@ nlanes=$(grep -c '^\(not \)\?ok' /tmp/badlanes)
 badbulk 10.0.0.1 bvictim mvictim writer breader blast | tee /tmp/badbulk
 ret=$((ret + PIPESTATUS[0]))
 nbulk=$(grep -c '^\(not \)\?ok' /tmp/badbulk)
+badhandshake 10.0.0.1 | tee /tmp/badhandshake
+ret=$((ret + PIPESTATUS[0]))
+nhandshake=$(grep -c '^\(not \)\?ok' /tmp/badhandshake)
 touch /tmp/stop
 placed=$(counter a 'rchar -j stats breader' placed)
 rchar del writer
@@ -99,10 +102,10 @@ readers_got_what_was_good() {
 everything_was_counted() {
 	[ "$(counter a 'rchar -j version' requests_bad)" = 12 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 73 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 75 ]
 }
 
-ksft_n=$((63 + nkeys + nlanes + nbulk))
+ksft_n=$((63 + nkeys + nlanes + nbulk + nhandshake))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run memory_was_not_touched

@@ -302,17 +302,53 @@ static void stolen(const char *name, int opcode, int64_t beyond)
 /* Bytes of our session that the writer's host counts so. */
 static long unacknowledged(void)
 {
-	char command[200];
+	char command[300];
 	long n = -1;
 	FILE *p;
 
-	snprintf(command, sizeof(command), "rchar -j session | tr '{' '\\n' | grep %08x%08x | "
-		 "sed 's/.*\"tx_unacked_bytes\"://'", getpid(), test_n);
+	/* The link by its id on the wire, then the session by the link's number. */
+	snprintf(command, sizeof(command), "link=$(rchar -j link | tr '{' '\\n' | grep %08x%08x | "
+		 "sed 's/.*\"link\":\"\\([0-9]*\\)\".*/\\1/'); rchar -j session | tr '{' '\\n' | "
+		 "grep \"\\\"link\\\":\\\"$link\\\"\" | sed 's/.*\"tx_unacked_bytes\"://'",
+		 getpid(), test_n);
 	p = popen(command, "r");
 	if (!p || fscanf(p, "%ld", &n) != 1)
 		bail(command);
 	pclose(p);
 	return n;
+}
+
+static void set_delay(const char *us)
+{
+	FILE *f = fopen("/sys/kernel/debug/rdma_char/delay_conclude", "w");
+
+	if (!f || fprintf(f, "%s", us) < 0 || fclose(f))
+		bail("delay_conclude");
+}
+
+/*
+ * The first answer holds. The writer is made to wait between its decision and what follows
+ * from it, so that the second answer certainly comes in between.
+ */
+static void answered_twice(void)
+{
+	struct frame f;
+	struct conn c;
+	bool ok = true;
+	int i;
+
+	set_delay("100000");
+	for (i = 0; i < 4; i++) {
+		receive_bulk(&c);
+		send_taken(&c, answer_id, i % 2 ? RCHAR_TAKEN_REFUSED : RCHAR_TAKEN_OK);
+		usleep(30000);
+		send_taken(&c, answer_id, i % 2 ? RCHAR_TAKEN_OK : RCHAR_TAKEN_REFUSED);
+		ok = ok && (i % 2 ? instead(&c) : true) && receive_op(&c, &f, RCHAR_OP_FIN) &&
+		     alive(&c);
+		end(&c);
+	}
+	set_delay("0");
+	result("of_two_answers_to_an_offer_the_first_one_holds", ok);
 }
 
 static void answers(void)
@@ -348,6 +384,8 @@ static void answers(void)
 	send_taken(&c, answer_id, RCHAR_TAKEN_OK);
 	result("a_late_answer_is_ignored", alive(&c));
 	end(&c);
+
+	answered_twice();
 
 	receive_bulk(&c);
 	fill(&c, &f, RCHAR_OP_STOP, 1, 0);

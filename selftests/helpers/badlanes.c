@@ -108,8 +108,9 @@ static void wrong_epoch(void)
 
 	first_of_two(&one, &r);
 	r.epoch = ~r.epoch;
-	dial(&two, &r, sizeof(r));
-	result("a_lane_with_another_epoch_ends_both", disconnected(&one));
+	result("a_lane_with_another_epoch_changes_nothing_before_hello",
+	       dial(&two, &r, sizeof(r)) == RDMA_CM_EVENT_ESTABLISHED && alive(&one));
+	result("and_is_not_taken_with_it", !hello(&two, 0) && disconnected(&two));
 	hang_up(&two);
 	hang_up(&one);
 }

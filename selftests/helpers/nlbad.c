@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdint.h>
+#include <linux/netlink.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,17 +244,43 @@ static void bad_objects(void)
 	expect("del_of_the_good_one", 0);
 }
 
+static void check(const char *name, bool ok)
+{
+	printf("%sok %d %s\n", ok ? "" : "not ", ++test_n, name);
+	failed += !ok;
+}
+
+/* Is there such an attribute in the last link of a dump? */
+static bool link_has(int attr)
+{
+	genl_begin(family, RCHAR_CMD_LINK_GET, NLM_F_DUMP);
+	return !genl_transact() && genl_answer(RCHAR_A_LINK_ID) && genl_answer(attr);
+}
+
+/* A link that tries to connect. */
+static void make_link(void)
+{
+	genl_new_channel(family, "calling", RCHAR_TYPE_STREAM, RCHAR_ROLE_CONNECT);
+	genl_put_addr(RCHAR_A_CHANNEL_PEER, "10.0.0.77");
+	expect("a_channel_that_connects", 0);
+}
+
 /* Words are not asked for: the netlink core refuses without any. */
 static void unprivileged(void)
 {
 	int got;
 
+	make_link();
+	check("an_administrator_sees_epoch_and_wire_id",
+	      link_has(RCHAR_A_LINK_EPOCH) && link_has(RCHAR_A_LINK_WIRE_ID));
 	if (setuid(65534))
 		exit(1);
+	check("others_see_the_link_but_neither_epoch_nor_wire_id",
+	      link_has(RCHAR_A_LINK_ID) && !link_has(RCHAR_A_LINK_EPOCH) &&
+	      !link_has(RCHAR_A_LINK_WIRE_ID));
 	new_channel("x");
 	got = genl_transact();
-	printf("%sok %d not_root_may_not_add\n", got == EPERM ? "" : "not ", ++test_n);
-	failed += got != EPERM;
+	check("not_root_may_not_add", got == EPERM);
 	genl_begin(family, RCHAR_CMD_INFO_GET, 0);
 	expect("not_root_may_look", 0);
 }

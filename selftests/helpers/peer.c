@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 const char *peer_addr;
+bool peer_is_patient;
 int test_n, failed;
 
 void bail(const char *what)
@@ -22,7 +23,7 @@ static void post_recv(struct conn *c, uint64_t i)
 	struct ibv_sge sge = { (uintptr_t)(c->mem + i * BUF), BUF, c->mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	if (ibv_post_recv(c->id->qp, &wr, &bad))
+	if (ibv_post_recv(c->qp, &wr, &bad))
 		bail("ibv_post_recv");
 }
 
@@ -36,7 +37,8 @@ int next_event(struct conn *c, int ms)
 	if (poll(&p, 1, ms) <= 0 || rdma_get_cm_event(c->events, &e))
 		return -1;
 	type = e->event;
-	if (type == RDMA_CM_EVENT_ESTABLISHED && e->param.conn.private_data)
+	if ((type == RDMA_CM_EVENT_ESTABLISHED || type == RDMA_CM_EVENT_CONNECT_RESPONSE) &&
+	    e->param.conn.private_data)
 		memcpy(&c->reply, e->param.conn.private_data, sizeof(c->reply));
 	if (type == RDMA_CM_EVENT_REJECTED) {
 		const struct rchar_wire_reject *r = e->param.conn.private_data;
@@ -49,6 +51,22 @@ int next_event(struct conn *c, int ms)
 		c->gone = true;
 	rdma_ack_cm_event(e);
 	return type;
+}
+
+/*
+ * The module under test asks who connects not to wait for receive buffers. A patient peer does
+ * so all the same: its queue pair is its own business.
+ */
+static void move_qp(struct conn *c, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int mask;
+
+	if (rdma_init_qp_attr(c->id, &attr, &mask))
+		bail("rdma_init_qp_attr");
+	attr.rnr_retry = 7;
+	if (ibv_modify_qp(c->qp, &attr, mask))
+		bail("ibv_modify_qp");
 }
 
 static void setup_qp(struct conn *c)
@@ -66,8 +84,14 @@ static void setup_qp(struct conn *c)
 	c->mr = ibv_reg_mr(c->pd, c->mem, (DEPTH + SENDS) * BUF, IBV_ACCESS_LOCAL_WRITE);
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
-	if (!c->mr || rdma_create_qp(c->id, c->pd, &attr))
-		bail("rdma_create_qp");
+	if (peer_is_patient)
+		c->qp = c->mr ? ibv_create_qp(c->pd, &attr) : NULL;
+	else if (c->mr && !rdma_create_qp(c->id, c->pd, &attr))
+		c->qp = c->id->qp;
+	if (!c->qp)
+		bail("creating a queue pair");
+	if (peer_is_patient)
+		move_qp(c, IBV_QPS_INIT);
 	for (i = 0; i < DEPTH; i++)
 		post_recv(c, i);
 }
@@ -94,6 +118,7 @@ int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
 		.retry_count = 7, .rnr_retry_count = 7,
 	};
 	struct addrinfo *ai;
+	int event;
 
 	memset(c, 0, sizeof(*c));
 	c->events = rdma_create_event_channel();
@@ -106,15 +131,26 @@ int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
 		bail("resolve");
 	freeaddrinfo(ai);
 	setup_qp(c);
+	param.qp_num = c->qp->qp_num;
 	if (rdma_connect(c->id, &param))
 		bail("rdma_connect");
-	return next_event(c, 6000);
+	event = next_event(c, 6000);
+	if (event != RDMA_CM_EVENT_CONNECT_RESPONSE)
+		return event;
+	move_qp(c, IBV_QPS_RTR);
+	move_qp(c, IBV_QPS_RTS);
+	if (rdma_establish(c->id))
+		bail("rdma_establish");
+	return RDMA_CM_EVENT_ESTABLISHED;
 }
 
 void hang_up(struct conn *c)
 {
 	rdma_disconnect(c->id);
-	rdma_destroy_qp(c->id);
+	if (peer_is_patient)
+		ibv_destroy_qp(c->qp);
+	else
+		rdma_destroy_qp(c->id);
 	ibv_dereg_mr(c->mr);
 	ibv_destroy_cq(c->cq);
 	ibv_dealloc_pd(c->pd);
@@ -133,7 +169,7 @@ void send_raw(struct conn *c, const void *data, int len)
 	struct ibv_send_wr *bad;
 
 	memcpy(buf, data, len);
-	if (ibv_post_send(c->id->qp, &wr, &bad))
+	if (ibv_post_send(c->qp, &wr, &bad))
 		bail("ibv_post_send");
 }
 
@@ -249,7 +285,7 @@ bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uin
 		wr.wr.atomic.rkey = key;
 		wr.wr.atomic.compare_add = 1;
 	}
-	if (ibv_post_send(c->id->qp, &wr, &bad))
+	if (ibv_post_send(c->qp, &wr, &bad))
 		bail("ibv_post_send");
 	for (int i = 0; i < 50000; i++) {
 		if (ibv_poll_cq(c->cq, 1, &wc) != 1)

@@ -21,6 +21,7 @@
 struct conn {
 	struct rdma_event_channel *events;
 	struct rdma_cm_id *id;
+	struct ibv_qp *qp;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
@@ -39,6 +40,7 @@ struct frame {
 };
 
 extern const char *peer_addr;
+extern bool peer_is_patient;	/* waits for receive buffers, for as long as it takes */
 extern int test_n, failed;
 
 void bail(const char *what);

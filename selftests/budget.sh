@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A peer that makes this host hold as much as it can, beside honest traffic of another one.
+. ./ksft.sh
+
+rchar add bmsg message listen 10.0.0.1 window 4m max-message 2m backlog 1
+rchar add bstream stream listen 10.0.0.1 backlog 1000
+rchar add bsink stream listen 10.0.0.1 window 64k
+rchar add bregion memory listen 10.0.0.1 size 32m
+rchar add pool memory listen :: size 1m
+# Another address is another peer.
+rchar add honest stream listen fd00::1
+rchar -w 60 add good stream connect fd00::1/honest
+rio read /dev/rchar/honest 61 >/tmp/got &
+reader=$!
+(rio write /dev/rchar/good 61 100000000000 2>/dev/null; true) &
+writer=$!
+
+badbudget 10.0.0.1 | tee /tmp/badbudget
+ret=${PIPESTATUS[0]}
+ksft_n=$(grep -c '^\(not \)\?ok' /tmp/badbudget)
+[ "$ret" = 0 ] || ksft_failed=1
+
+honest_traffic_was_not_touched() {
+	rchar -j stats honest | grep -q '"resets":0'
+	kill -0 $reader
+	note "$(counter a 'rchar -j stats honest' rx_bytes) honest bytes"
+}
+
+nothing_is_held_for_a_peer_that_is_gone() {
+	rchar del all
+	wait $reader $writer || true
+	until_true 60 eval '[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
+	until_true 60 eval '[ "$(sed -n "s/^link //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
+}
+
+run honest_traffic_was_not_touched
+run nothing_is_held_for_a_peer_that_is_gone
+echo "1..$ksft_n"
+finish

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * badbudget ADDR - a peer that makes the other host hold as much memory as it can.
+ *
+ * The peer never acknowledges and never grants a credit. Channels that the caller has made:
+ * bmsg, a message channel of max-message 2m and backlog 1 that nobody opens; bstream, a stream
+ * channel with the default window and backlog 1000 that nobody opens; bsink, a stream channel
+ * with a window of 64k; bregion, a region of 32 MiB. TAP lines, after
+ * each of them what was measured; the plan is the caller's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "peer.h"
+
+/* Of one peer address, the module's default; and what the honest one is counted for. */
+#define BUDGET ((64ull << 20) + (1 << 20))
+#define MANY 48			/* connections at once */
+#define PIECE 16000
+
+/* ---- what the host holds ---- */
+
+static unsigned long long counted(const char *file, const char *key)
+{
+	unsigned long long value = 0;
+	char line[128];
+	FILE *f = fopen(file, "r");
+
+	if (!f)
+		bail(file);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)) && strchr(" :", line[strlen(key)]))
+			sscanf(line + strlen(key) + 1, "%llu", &value);
+	fclose(f);
+	return value;
+}
+
+static unsigned long long objects(const char *kind)
+{
+	return counted("/sys/kernel/debug/rdma_char/objects", kind);
+}
+
+static unsigned long long free_kib(void) { return counted("/proc/meminfo", "MemAvailable"); }
+
+/* What a command prints. */
+static long number(const char *command)
+{
+	FILE *p = popen(command, "r");
+	long n;
+
+	if (!p || fscanf(p, "%ld", &n) != 1)
+		bail(command);
+	pclose(p);
+	return n;
+}
+
+/* Until at most so many are alive: what is freed is freed by work queues. */
+static bool falls_to(const char *kind, unsigned long long most)
+{
+	int i;
+
+	for (i = 0; i < 3000 && objects(kind) > most; i++)
+		usleep(10000);
+	return objects(kind) <= most;
+}
+
+static unsigned long long free_before;
+
+static void begin(void) { free_before = free_kib(); }
+
+static long long taken_kib(void) { return (long long)(free_before - free_kib()); }
+
+static void measured(const char *name, bool ok)
+{
+	long long taken = taken_kib();
+
+	result(name, ok);
+	printf("# held %llu KiB, memory taken %lld KiB, txbuf %llu seg %llu session %llu\n",
+	       objects("held") >> 10, taken, objects("txbuf"),
+	       objects("seg"), objects("session"));
+	fflush(stdout);
+}
+
+/* ---- a peer that takes nothing ---- */
+
+/* All that was sent has arrived, or the connection is broken. */
+static void flush(struct conn *c, int sent)
+{
+	struct ibv_wc wc;
+	int i;
+
+	for (i = 0; sent && !c->gone && i < 100000; i++) {
+		if (ibv_poll_cq(c->cq, 1, &wc) != 1) {
+			if (i % 100 == 99)
+				next_event(c, 0);
+			usleep(100);
+		} else if (wc.status) {
+			printf("# broken: %s\n", ibv_wc_status_str(wc.status));
+			c->gone = true;
+		} else if (wc.wr_id == 1000) {
+			sent--;
+		}
+	}
+}
+
+static int unflushed;
+
+static void push(struct conn *c, struct frame *f)
+{
+	if (c->gone)
+		return;
+	f->h.ack = 0;
+	f->h.credits = 0;
+	send_frame(c, f);
+	if (++unflushed == SENDS) {
+		flush(c, unflushed);
+		unflushed = 0;
+	}
+}
+
+static void push_all(struct conn *c)
+{
+	flush(c, unflushed);
+	unflushed = 0;
+}
+
+static void push_open(struct conn *c, uint32_t session, const char *name, int type,
+		      uint32_t max_message)
+{
+	struct rchar_wire_open *o;
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_OPEN, session, sizeof(*o));
+	o = (void *)f.payload;
+	memset(o, 0, sizeof(*o));
+	o->type = type;
+	o->max_message = htole32(max_message);
+	f.h.window = htole32(1 << 30);
+	strcpy((char *)o->name, name);
+	push(c, &f);
+}
+
+static void push_op(struct conn *c, int op, uint32_t session, int flags, uint32_t len)
+{
+	static struct frame f;
+
+	fill(c, &f, op, session, len);
+	f.h.flags = flags;
+	push(c, &f);
+}
+
+static void push_reset(struct conn *c, uint32_t session)
+{
+	struct rchar_wire_status *status;
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_RESET, session, sizeof(*status));
+	status = (void *)f.payload;
+	status->reason = htole32(RCHAR_REASON_CLOSED);
+	status->error = 0;
+	push(c, &f);
+}
+
+/* The same as falls_to() while the peer is there, and still takes nothing. */
+static bool falls_beside(struct conn *c, const char *kind, unsigned long long most)
+{
+	int i;
+
+	for (i = 0; i < 2000 && !c->gone && objects(kind) > most; i++) {
+		if (i % 100 == 0)
+			push_op(c, RCHAR_OP_PING, 0, 0, 0);
+		push_all(c);
+		usleep(10000);
+	}
+	push_op(c, RCHAR_OP_PING, 0, 0, 0);
+	push_all(c);
+	return !c->gone && objects(kind) <= most;
+}
+
+/* ---- tests ---- */
+
+static void partial_messages(void)
+{
+	unsigned long long before = objects("seg"), sessions = objects("session");
+	struct conn c;
+	int i, j;
+
+	begin();
+	connect_well(&c);
+	for (i = 1; i <= 60; i++) {
+		push_open(&c, i, "bmsg", RCHAR_TYPE_MESSAGE, 2 << 20);
+		for (j = 0; j < 100; j++)
+			push_op(&c, RCHAR_OP_MSG, i, j ? 0 : RCHAR_FRAME_FIRST, PIECE);
+		push_reset(&c, i);
+		push_all(&c);
+		usleep(20000);
+	}
+	measured("the_parts_of_messages_of_reset_sessions_are_freed",
+		 number("rchar -j stats bmsg | sed 's/.*\"resets\":\\([0-9]*\\).*/\\1/'") > 10 &&
+		 falls_beside(&c, "seg", before + 200));
+	hang_up(&c);
+	falls_to("session", sessions);
+}
+
+static void unanswered(void)
+{
+	struct conn c;
+	int i;
+
+	begin();
+	connect_well(&c);
+	for (i = 1; i <= 20000 && !c.gone; i++)
+		push_open(&c, i, "nosuch", RCHAR_TYPE_STREAM, 0);
+	push_all(&c);
+	measured("a_peer_that_takes_no_answers_is_disconnected",
+		 disconnected(&c) && objects("txbuf") < 4000);
+	hang_up(&c);
+}
+
+static void opened_and_reset(void)
+{
+	struct conn c;
+	int i;
+
+	begin();
+	connect_well(&c);
+	for (i = 1; i <= 20000 && !c.gone; i++) {
+		push_open(&c, i, "bstream", RCHAR_TYPE_STREAM, 0);
+		push_reset(&c, i);
+	}
+	push_all(&c);
+	measured("sessions_opened_and_reset_stay_within_the_budget",
+		 objects("session") < 10000 && objects("held") <= BUDGET);
+	hang_up(&c);
+}
+
+/* Sessions that wait, full to the window that they were given; who was given less is reset. */
+static void fill_backlog(struct conn *c, int sessions)
+{
+	int i, j;
+
+	for (i = 1; i <= sessions && !c->gone; i++) {
+		push_open(c, i, "bstream", RCHAR_TYPE_STREAM, 0);
+		for (j = 0; j < 30; j++)
+			push_op(c, RCHAR_OP_DATA, i, 0, PIECE);
+	}
+	push_all(c);
+}
+
+static void full_backlog(void)
+{
+	struct conn c;
+
+	begin();
+	connect_well(&c);
+	fill_backlog(&c, 400);
+	measured("a_full_backlog_stays_within_the_budget",
+		 objects("held") <= BUDGET &&
+		 taken_kib() < (long long)(BUDGET >> 10) * 5 / 4);
+	hang_up(&c);
+	falls_to("session", 100);
+}
+
+static void many_links(void)
+{
+	static struct conn c[MANY];
+	unsigned long long held;
+	long long taken;
+	int i, j, n = 0;
+
+	for (i = 0; i < MANY; i++) {
+		connect_well(&c[i]);
+		n++;
+	}
+	begin();
+	for (i = 0; i < n; i++) {
+		for (j = 1; j <= 1000 && !c[i].gone; j++) {
+			push_open(&c[i], j, "bstream", RCHAR_TYPE_STREAM, 0);
+			push_op(&c[i], RCHAR_OP_DATA, j, 0, 1000);
+			push_reset(&c[i], j);
+		}
+		for (j = 1; j <= 3000 && !c[i].gone; j++)
+			push_open(&c[i], 100000 + j, "nosuch", RCHAR_TYPE_STREAM, 0);
+		push_all(&c[i]);
+	}
+	held = objects("held");
+	taken = taken_kib();
+	measured("many_links_of_one_peer_share_one_budget",
+		 held <= BUDGET && objects("txbuf") <= BUDGET / 512 &&
+		 taken < (long long)(BUDGET >> 10) * 5 / 4);
+	for (i = 0; i < n; i++)
+		hang_up(&c[i]);
+	falls_to("session", 100);
+}
+
+/* All of it, by a program of this host. */
+static bool read_all(int fd, size_t len)
+{
+	static char buf[FRAME];
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	while (len) {
+		ssize_t n = poll(&p, 1, 10000) == 1 ? read(fd, buf, len) : -1;
+
+		if (n <= 0)
+			return false;
+		len -= n;
+	}
+	return true;
+}
+
+static void windows(void)
+{
+	unsigned long long txbufs;
+	bool ok = true;
+	struct conn c;
+	int i, fd;
+
+	begin();
+	fd = open("/dev/rchar/bsink", O_RDONLY | O_NONBLOCK);
+	if (fd < 0)
+		bail("bsink");
+	connect_well(&c);
+	push_open(&c, 1, "bsink", RCHAR_TYPE_STREAM, 0);
+	push_all(&c);
+	txbufs = objects("txbuf");
+	for (i = 0; i < 1000 && ok; i++) {
+		push_op(&c, RCHAR_OP_DATA, 1, 0, FRAME);
+		push_all(&c);
+		ok = !c.gone && read_all(fd, FRAME);
+	}
+	measured("windows_that_a_peer_does_not_take_are_one_frame",
+		 ok && objects("txbuf") < txbufs + 200);
+	hang_up(&c);
+	close(fd);
+}
+
+/* Its link stays, and takes nothing. */
+static void deleted_region(void)
+{
+	unsigned long long regions = objects("region");
+	struct conn c;
+
+	begin();
+	connect_well(&c);
+	push_open(&c, 1, "bregion", RCHAR_TYPE_MEMORY, 0);
+	push_all(&c);
+	usleep(300000);
+	if (system("rchar del bregion"))
+		bail("rchar del");
+	measured("a_deleted_region_is_freed_although_nothing_is_acknowledged",
+		 falls_beside(&c, "region", regions - 1));
+	hang_up(&c);
+}
+
+/* Without HELLO for as long as the module waits for it. */
+static void half_open(void)
+{
+	struct rchar_wire_conn req;
+	struct conn c[32];
+	int i, n = 0;
+
+	begin();
+	for (i = 0; i < 32; i++) {
+		good_request(&req);
+		if (dial(&c[i], &req, sizeof(req)) == RDMA_CM_EVENT_ESTABLISHED)
+			n++;
+		else if (c[i].reject_reason != RCHAR_REASON_BUSY)
+			n = 1000;
+	}
+	measured("handshakes_that_do_not_end_are_few_at_a_time", n > 0 && n <= 16);
+	for (i = 0; i < 32; i++)
+		hang_up(&c[i]);
+	falls_to("lane", 4);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: badbudget ADDR\n");
+		return 2;
+	}
+	peer_addr = argv[1];
+	peer_is_patient = true;
+	half_open();
+	partial_messages();
+	unanswered();
+	opened_and_reset();
+	full_backlog();
+	many_links();
+	windows();
+	deleted_region();
+	return failed != 0;
+}
