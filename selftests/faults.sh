@@ -6,6 +6,7 @@
 # faults.sh [PART]: a slow kernel moves one PART-th of the bytes.
 . ./ksft.sh
 part=${1:-1}
+set_up=channels_come_up
 
 # Both at once, from b to a: bytes that follow from a seed, messages likewise.
 traffic() { # BYTES MESSAGES
@@ -44,8 +45,8 @@ channels_come_up() {
 	rchar add pipe stream listen 10.0.0.1
 	rchar add msg message listen 10.0.0.1
 	# The default linger may be over before a slow machine has sent what was closed.
-	on b rchar -w 60 add pipe stream connect 10.0.0.1 linger 300s
-	on b rchar -w 60 add msg message connect 10.0.0.1 linger 300s
+	on b rchar -w $limit add pipe stream connect 10.0.0.1 linger 300s
+	on b rchar -w $limit add msg message connect 10.0.0.1 linger 300s
 }
 
 bad_network() { # NETEM...
@@ -85,9 +86,9 @@ peer_paused_past_the_keepalive() {
 
 	bytes=$(counter a 'rchar -j stats pipe' rx_bytes)
 	traffic $((1073741824 / part)) 100
-	until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt $((bytes + 1000000)) ]'
+	until_true eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt $((bytes + 1000000)) ]'
 	vm-host pause b 24
-	until_true 60 eval 'rchar -j link | grep -q "\"reason\":\"\(keepalive\|qp-error\)"'
+	until_true eval 'rchar -j link | grep -q "\"reason\":\"\(keepalive\|qp-error\)"'
 	note "noticed: $(rchar -j link | grep -o '"reason":"[^"]*"')"
 	arrived $((1073741824 / part)) 100
 	numbers
@@ -97,7 +98,7 @@ peer_paused_past_the_keepalive() {
 recovers() { # CHANNEL
 	local start=${EPOCHREALTIME/./}
 
-	on b "rchar -w 60 show $1" >/dev/null
+	on b "rchar -w $limit show $1" >/dev/null
 	on b "echo alive >/dev/rchar/$1"
 	[ "$(head -n1 "/dev/rchar/$1")" = alive ]
 	note "recovered in $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
@@ -112,7 +113,7 @@ calling_peer_restarted() {
 	rio read /dev/rchar/pipe 23 >/tmp/bytes 2>/tmp/err &
 	reader=$!
 	on b 'rio write /dev/rchar/pipe 23 100000000000' &
-	until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 1000000 ]'
+	until_true eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 1000000 ]'
 	vm-host restart b
 	vm-up b
 	wait $reader || ret=$?
@@ -127,11 +128,11 @@ called_peer_restarted() {
 	local writer ret=0
 
 	on b rchar add there stream listen 10.0.0.2
-	rchar -w 60 add there stream connect 10.0.0.2
+	rchar -w $limit add there stream connect 10.0.0.2
 	on b 'rio read /dev/rchar/there 24 >/dev/null' &
 	rio write /dev/rchar/there 24 100000000000 2>/tmp/err &
 	writer=$!
-	until_true 60 eval '[ "$(counter a "rchar -j stats there" tx_bytes)" -gt 1000000 ]'
+	until_true eval '[ "$(counter a "rchar -j stats there" tx_bytes)" -gt 1000000 ]'
 	vm-host restart b
 	vm-up b
 	on b rchar add there stream listen 10.0.0.2
@@ -139,7 +140,7 @@ called_peer_restarted() {
 	[ $ret = 1 ] && grep -q 'Connection reset' /tmp/err
 	on b 'cat /dev/rchar/there >/tmp/there' &
 	echo alive >/dev/rchar/there
-	until_true 60 on b grep -q alive /tmp/there
+	until_true on b grep -q alive /tmp/there
 	rchar del there
 	on b rchar del there
 	on b rchar add pipe stream connect 10.0.0.1
@@ -154,7 +155,7 @@ unload_again_and_again_under_traffic() {
 	on b 'while [ ! -e /tmp/stop ]; do cat /bin/busybox >/dev/rchar/pipe; done' >/dev/null 2>&1 &
 	traffic=$!
 	for i in 1 2 3 4 5 6 7 8; do
-		until_true 60 eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 0 ]'
+		until_true eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 0 ]'
 		rmmod rdma_char
 		vm-load
 		rchar add pipe stream listen 10.0.0.1

@@ -3,8 +3,20 @@
 # KTAP for shell tests, and the few things that many of them do. Source it, call
 # 'plan N', then 'run FUNCTION' for each test; a test function fails by returning
 # non-zero, and skips with 'skip REASON'. 'finish' ends.
+#
+# With names of tests in VM_TEST, separated by commas, the others are skipped. A suite
+# whose tests share something that an earlier one makes (channels, say) names the function
+# that makes it in 'set_up'. It is called before the first test that wants it, and again
+# behind a test that failed; it may be one of the tests.
 ksft_n=0
 ksft_failed=0
+ksft_fresh=1	# nobody has called set_up since the machines were in their first state
+set_up=''
+exec 9>&2	# for words of ours that a test does not redirect
+
+# How long, in seconds, something may take that must happen. Not a statement about speed: a
+# hang of one test shall not cost the whole suite.
+limit=$((120 * ${VM_PATIENCE:-1}))
 
 plan() {
 	echo "TAP version 13"
@@ -20,28 +32,69 @@ skip() {
 # What a test measured: shown with its result, whatever that is.
 note() { echo "$*" >>"$ksft_notes"; }
 
+is_wanted() { [ -z "${VM_TEST:-}" ] || [[ ,$VM_TEST, == *,"$1",* ]]; }
+
+# The trap of a command that fails, and so ends its test: which, where, and who called.
+# In a command substitution, or in the background, a failure is nobody's yet.
+failed_at() { # STATUS LINE COMMAND
+	local i line=$2
+
+	[ "$BASH_SUBSHELL" = "$ksft_level" ] || return 0
+	{
+		echo "exit status $1: $3"
+		for ((i = 1; i < ${#FUNCNAME[@]}; i++)); do
+			[ "${FUNCNAME[i]}" != ksft_test ] || break
+			echo "  ${BASH_SOURCE[i]##*/}:$line: ${FUNCNAME[i]}: $(sed -n "${line}s/^[[:space:]]*//p" "${BASH_SOURCE[i]}")"
+			line=${BASH_LINENO[i]}
+		done
+	} >&9
+}
+
+# A test that failed leaves nobody in the background.
+ended_with() { # STATUS
+	trap - ERR
+	set +e
+	# shellcheck disable=SC2046 # words
+	[ "$1" = 0 ] || kill $(jobs -p) 2>/dev/null
+}
+
+# A test in a shell of its own. Not in a subshell of a condition: 'set -e' must work.
+ksft_test() ( # FUNCTION...
+	ksft_level=$BASH_SUBSHELL
+	set -eEu
+	trap 'failed_at $? "$LINENO" "$BASH_COMMAND"' ERR
+	trap 'ended_with $?' EXIT
+	if [ "$ksft_fresh" = 1 ] && [ -n "$set_up" ] && [ "$set_up" != "$1" ]; then
+		"$set_up"
+	fi
+	"$@"
+)
+
 # What a test prints becomes diagnostic lines, shown when it fails.
 run() {
-	local name=$1 out ret start=${EPOCHREALTIME/./}
+	local name=$1 out ret ms start
 
+	ksft_n=$((ksft_n + 1))
+	is_wanted "$name" || { echo "ok $ksft_n $name # SKIP not asked for"; return; }
 	out=$(mktemp)
 	ksft_skipped=$out.skipped ksft_notes=$out.notes
-	# Not in a subshell of a condition: 'set -e' inside the test must work.
-	(set -eu; "$@") >"$out" 2>&1
+	start=${EPOCHREALTIME/./}
+	ksft_test "$@" >"$out" 2>&1 9>&1
 	ret=$?
-	ksft_n=$((ksft_n + 1))
-	local ms=$(((${EPOCHREALTIME/./} - start) / 1000))
+	ms=$(((${EPOCHREALTIME/./} - start) / 1000))
 	[ ! -e "$ksft_notes" ] || sed 's/^/# /' "$ksft_notes"
+	ksft_fresh=0
 	if [ $ret != 0 ]; then
 		ksft_failed=$((ksft_failed + 1))
+		# No pipe: what is at its end would not survive restore.
+		{ kernel_logs; restore; } >>"$out" 2>&1
 		sed 's/^/# /' "$out"
-		echo "not ok $ksft_n $name"
-		# Not to fail the next one too.
-		! declare -F after_failure >/dev/null || after_failure >/dev/null 2>&1
+		ksft_fresh=1
+		echo "not ok $ksft_n $name # $ms ms"
 	elif [ -e "$ksft_skipped" ]; then
 		echo "ok $ksft_n $name # SKIP $(cat "$ksft_skipped")"
 	else
-		echo "ok $ksft_n $name # ${ms} ms"
+		echo "ok $ksft_n $name # $ms ms"
 	fi
 	rm -f "$out" "$ksft_skipped" "$ksft_notes"
 }
@@ -51,13 +104,47 @@ finish() {
 	[ "$ksft_failed" = 0 ]
 }
 
-# until_true SECONDS COMMAND... - poll a condition; no bare sleeps.
-until_true() {
-	local end=$((SECONDS + $1))
+# The machines of the bench; none when the tests run elsewhere.
+machines() { ! command -v vm-hosts >/dev/null || vm-hosts; }
 
-	shift
+# The end of each machine's kernel log.
+kernel_logs() {
+	local host
+
+	for host in $(machines); do
+		echo "--- the end of the kernel's log of $host"
+		timeout -k 5 20 on "$host" 'dmesg | tail -n 15'
+	done
+}
+
+# No test fails because of the one before: all machines get into the state in which they
+# booted. A suite that needs what was there defines a function of its own.
+restore() {
+	local host hosts
+
+	hosts=$(machines)
+	# One may be booting, or stand still.
+	for host in $hosts; do
+		until_true timeout 10 on "$host" true || return
+	done
+	for host in $hosts; do on "$host" vm-reset stop; done
+	for host in $hosts; do
+		on "$host" vm-reset &
+		# It may hang, of what the test has found.
+		until_true eval "! kill -0 $! 2>/dev/null" || { echo "$host keeps its state"; continue; }
+		wait $! || echo "$host could not be brought into its first state"
+	done
+}
+
+# until_true COMMAND... - poll a condition; no bare sleeps.
+until_true() {
+	local end=$((SECONDS + limit))
+
 	until "$@" >/dev/null 2>&1; do
-		[ $SECONDS -lt $end ] || { echo "never true: $*"; return 1; }
+		[ $SECONDS -lt $end ] || {
+			echo "never true in $limit s: $*" >&9
+			return 1
+		}
 		sleep 0.05
 	done
 }

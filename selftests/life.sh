@@ -10,24 +10,23 @@ bytes=$((67108864 / part))
 times() { echo $(($1 / part > 5 ? $1 / part : 5)); }
 
 clean() { rchar del all; on b rchar del all; }
-after_failure() { clean; }
 
 connect_before_the_listener_exists() {
 	on b rchar add early stream connect 10.0.0.1
-	until_true 60 is_reason early not-listening b
+	until_true is_reason early not-listening b
 	is_state early retrying b || is_state early connecting b
 	rchar add early stream listen 10.0.0.1
-	on b rchar -w 60 show early
+	on b rchar -w $limit show early
 	clean
 }
 
 connect_long_before_the_listener_exists() {
 	on b rchar add early stream connect 10.0.0.1
 	# Until the pause between attempts has grown to seconds.
-	until_true 60 test "$(counter b 'rchar -j link' attempts)" -ge 0
-	until_true 60 eval '[ "$(counter b "rchar -j link" attempts)" -ge 6 ]'
+	until_true test "$(counter b 'rchar -j link' attempts)" -ge 0
+	until_true eval '[ "$(counter b "rchar -j link" attempts)" -ge 6 ]'
 	rchar add early stream listen 10.0.0.1
-	on b rchar -w 60 show early
+	on b rchar -w $limit show early
 	on b 'echo hello >/dev/rchar/early'
 	[ "$(cat /dev/rchar/early)" = hello ]
 	clean
@@ -35,7 +34,7 @@ connect_long_before_the_listener_exists() {
 
 wrong_name_is_refused_with_a_reason() {
 	rchar add right stream listen 10.0.0.1
-	on b rchar -w 60 add wrong stream connect 10.0.0.1
+	on b rchar -w $limit add wrong stream connect 10.0.0.1
 	[ "$(on b rio open /dev/rchar/wrong rw)" = ECONNREFUSED ]
 	is_reason wrong no-channel b
 	on b rchar show wrong | grep -q 'the peer has no channel of that name'
@@ -47,14 +46,14 @@ wrong_port_times_out_with_a_reason() {
 	rchar add right stream listen 10.0.0.1
 	on b rchar add right stream connect 10.0.0.1:7000 open-timeout 300ms
 	[ "$(on b rio open /dev/rchar/right rw)" = ETIMEDOUT ]
-	until_true 60 is_reason right not-listening b
+	until_true is_reason right not-listening b
 	clean
 }
 
 unreachable_address_times_out_with_a_reason() {
 	on b rchar add far stream connect 10.0.0.77 open-timeout 300ms
 	[ "$(on b rio open /dev/rchar/far rw)" = ETIMEDOUT ]
-	until_true 60 eval 'is_reason far address b || is_reason far unreachable b'
+	until_true eval 'is_reason far address b || is_reason far unreachable b'
 	expect_status 4 on b rchar -w 1 show far
 	clean
 }
@@ -64,8 +63,8 @@ listen_waits_for_its_address() {
 	is_state later waiting
 	is_reason later no-device
 	ip addr add 10.0.0.50/24 dev net0
-	until_true 60 is_state later listening
-	on b rchar -w 60 add later stream connect 10.0.0.50
+	until_true is_state later listening
+	on b rchar -w $limit add later stream connect 10.0.0.50
 	rchar del later
 	on b rchar del later
 	ip addr del 10.0.0.50/24 dev net0
@@ -76,7 +75,7 @@ many_channels_share_one_link() {
 
 	for i in 1 2 3 4 5; do
 		rchar add "c$i" stream listen 10.0.0.1
-		on b rchar -w 60 add "c$i" stream connect 10.0.0.1
+		on b rchar -w $limit add "c$i" stream connect 10.0.0.1
 	done
 	[ "$(on b rchar -j link | grep -o '"link":' | wc -l)" = 1 ]
 	clean
@@ -94,15 +93,15 @@ a_link_has_the_lanes_that_were_asked_for() {
 	done
 	on b "echo 4 >$lanes"
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	on b "echo $before >$lanes"
 	[ "$(nr_lanes b)" = 4 ] && [ "$(qps b)" = 4 ]
-	until_true 60 eval '[ "$(nr_lanes a)" = 4 ]'
+	until_true eval '[ "$(nr_lanes a)" = 4 ]'
 	rio serve /dev/rchar/pipe 8 500 >/tmp/served &
 	on b rio many /dev/rchar/pipe 8 500 100000
 	wait $!
 	on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
-	until_true 60 eval '[ "$(counter b "rchar -j link" connects)" = 2 ]'
+	until_true eval '[ "$(counter b "rchar -j link" connects)" = 2 ]'
 	[ "$(nr_lanes b)" = 4 ]
 	clean
 }
@@ -116,7 +115,7 @@ start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here
 }
 
 is_moving() { # CHANNEL
-	until_true 60 eval "[ \"\$(counter a 'rchar -j stats $1' rx_bytes)\" -gt 1000000 ]"
+	until_true eval "[ \"\$(counter a 'rchar -j stats $1' rx_bytes)\" -gt 1000000 ]"
 }
 
 end_transfer() {
@@ -129,7 +128,7 @@ link_reset_in_the_middle_loses_nothing() {
 	local i id
 
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	start_transfer b pipe
 	id=$(rchar link | sed -n 's/: from.*//p')
 	for i in 1 2 3 4 5; do
@@ -145,7 +144,7 @@ link_reset_in_the_middle_loses_nothing() {
 close_survives_a_link_reset() {
 	rchar add pipe stream listen 10.0.0.1 window 4m
 	# The default linger may be over before a slow machine is connected again.
-	on b rchar -w 60 add pipe stream connect 10.0.0.1 window 4m linger 300s
+	on b rchar -w $limit add pipe stream connect 10.0.0.1 window 4m linger 300s
 	# Written and closed while nothing gets through; then the connection breaks.
 	open_before_the_outage 'head -c 1000000 /bin/busybox >&3'
 	wait $!
@@ -160,7 +159,7 @@ close_survives_a_link_reset() {
 
 device_removed_and_back_loses_nothing() {
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	start_transfer b pipe
 	sleep 0.4
 	on b 'rdma-del; rdma-add'
@@ -180,9 +179,9 @@ blocked_callers_survive_device_removal() {
 	rchar add full stream listen 10.0.0.1
 	rchar add shut stream listen 10.0.0.1
 	rchar add polled stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
-	on b rchar -w 60 add full stream connect 10.0.0.1
-	on b rchar -w 60 add polled stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add full stream connect 10.0.0.1
+	on b rchar -w $limit add polled stream connect 10.0.0.1
 	# A reader at each side of one session, a writer without a reader, an opener that
 	# nobody calls, a poller.
 	on b 'rm -f /tmp/pipe; mkfifo /tmp/pipe; exec 3<>/dev/rchar/pipe; cat <&3 & cat /tmp/pipe >&3; wait' >/tmp/b-read &
@@ -190,9 +189,9 @@ blocked_callers_survive_device_removal() {
 	on b 'rio write /dev/rchar/full 31 4000000; echo written' >/tmp/b-wrote &
 	cat /dev/rchar/shut >/tmp/a-opened &
 	rio poll /dev/rchar/polled /tmp/a-polls >/tmp/a-polled &
-	until_true 60 test -e /tmp/a-open
-	until_true 60 test -e /tmp/a-polls
-	until_true 60 eval '[ "$(counter a "rchar -j stats full" rx_bytes)" -gt 1000000 ]'
+	until_true test -e /tmp/a-open
+	until_true test -e /tmp/a-polls
+	until_true eval '[ "$(counter a "rchar -j stats full" rx_bytes)" -gt 1000000 ]'
 	start=${EPOCHREALTIME/./}
 	on b rdma-del
 	rdma-del
@@ -201,11 +200,11 @@ blocked_callers_survive_device_removal() {
 	[ ! -s /tmp/a-read ] && [ ! -s /tmp/b-wrote ] && [ ! -s /tmp/a-opened ] && [ ! -s /tmp/a-polled ]
 	rdma-add
 	on b rdma-add
-	on b rchar -w 60 show pipe
+	on b rchar -w $limit show pipe
 	[ "$(rio read /dev/rchar/full 31)" = 4000000 ]
 	on b 'echo from b >/tmp/pipe'
 	on b 'echo polled >/dev/rchar/polled'
-	on b rchar -w 60 add shut stream connect 10.0.0.1
+	on b rchar -w $limit add shut stream connect 10.0.0.1
 	on b 'echo opened >/dev/rchar/shut'
 	wait
 	[ "$(cat /tmp/a-read)" = "from b" ] && [ "$(cat /tmp/b-read)" = "from a" ]
@@ -217,7 +216,7 @@ blocked_callers_survive_device_removal() {
 # A fault in the middle of 64 MiB.
 transfer_over() { # COMMAND THAT BREAKS AND MENDS, on b
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	start_transfer b pipe
 	is_moving pipe
 	on b "$1"
@@ -249,11 +248,11 @@ interface_deleted_and_back_loses_nothing() {
 	}
 	dummy
 	rchar add here stream listen 10.7.0.1
-	rchar -w 60 add there stream connect 10.7.0.1/here
+	rchar -w $limit add there stream connect 10.7.0.1/here
 	start_transfer a here there
 	is_moving here
 	ip link del dummy7
-	until_true 60 is_state here waiting
+	until_true is_state here waiting
 	dummy
 	end_transfer
 	clean
@@ -269,7 +268,7 @@ tool_killed_half_way() {
 	local i
 
 	for i in $(seq "$(times 30)"); do
-		rchar -w 60 add half stream connect 10.0.0.1:9 &
+		rchar -w $limit add half stream connect 10.0.0.1:9 &
 		sleep 0.0$((i % 10))
 		kill -9 $!
 		wait $! || true
@@ -294,17 +293,17 @@ namespace_deleted_with_a_channel_in_it() {
 	ip link show outside
 	rchar del lost
 	rchar del lost2
-	until_true 60 eval '! ip link show outside'
+	until_true eval '! ip link show outside'
 }
 
 peer_module_gone_and_back() {
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	rmmod rdma_char
-	until_true 60 is_state pipe retrying b
+	until_true is_state pipe retrying b
 	vm-load
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 show pipe
+	on b rchar -w $limit show pipe
 	on b 'echo again >/dev/rchar/pipe'
 	[ "$(cat /dev/rchar/pipe)" = again ]
 	clean
@@ -314,10 +313,10 @@ peer_restart_resets_open_sessions() {
 	local holder
 
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	on b 'cat /dev/rchar/pipe; echo "cat $?"' >/tmp/out 2>&1 &
 	holder=$!
-	until_true 60 eval 'rchar session | grep -q "state waiting"'
+	until_true eval 'rchar session | grep -q "state waiting"'
 	rmmod rdma_char
 	vm-load
 	rchar add pipe stream listen 10.0.0.1
@@ -343,7 +342,7 @@ open_before_the_outage() { # COMMAND
 	rm -f /tmp/out
 	on b rm -f /tmp/open /tmp/go
 	on b "exec 3<>/dev/rchar/pipe && touch /tmp/open; until [ -e /tmp/go ]; do sleep 0.1; done; $1" >/tmp/out 2>&1 &
-	until_true 60 on b test -e /tmp/open
+	until_true on b test -e /tmp/open
 	outage
 	on b touch /tmp/go
 }
@@ -351,12 +350,12 @@ open_before_the_outage() { # COMMAND
 # The pipe of the next tests; b watches its sessions.
 watched_pipe() { # SETTING...
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1 "$@"
+	on b rchar -w $limit add pipe stream connect 10.0.0.1 "$@"
 	on b 'rchar -j monitor >/tmp/watched 2>&1 & echo $! >/tmp/monitor.pid'
 }
 
 saw_reason() {
-	until_true 60 on b grep -q "reason.*$1" /tmp/watched
+	until_true on b grep -q "reason.*$1" /tmp/watched
 	on b 'kill $(cat /tmp/monitor.pid)'
 }
 
@@ -378,7 +377,7 @@ recovery_timeout_ends_sessions() {
 	saw_reason recovery-timeout
 	end_of_the_outage
 	# And the link comes back for the next one.
-	on b rchar -w 60 show pipe
+	on b rchar -w $limit show pipe
 	on b 'echo afterwards >/dev/rchar/pipe'
 	[ "$(cat /dev/rchar/pipe)" = afterwards ]
 	clean
@@ -401,15 +400,15 @@ monitor_tells_each_change() {
 	on b 'rchar -j -w 60 monitor' >/tmp/events &
 	local mon=$!
 	# Until it is there to hear them.
-	until_true 60 eval 'on b "rchar add ear stream listen 10.0.0.2; rchar del ear"; [ -s /tmp/events ]'
+	until_true eval 'on b "rchar add ear stream listen 10.0.0.2; rchar del ear"; [ -s /tmp/events ]'
 	# A port of its own, so that no link is up before.
 	on b rchar add ev stream connect 10.0.0.1:7555
 	rchar add ev stream listen 10.0.0.1:7555
-	on b rchar -w 60 show ev
+	on b rchar -w $limit show ev
 	on b 'echo x >/dev/rchar/ev'
 	on b rchar set ev window 128k
 	on b rchar del ev
-	until_true 60 grep -q channel-del /tmp/events
+	until_true grep -q channel-del /tmp/events
 	on b killall rchar
 	wait $mon || true
 	local e
@@ -447,15 +446,15 @@ rmmod_is_refused_while_a_file_is_open() {
 	local holder
 
 	rchar add busy stream listen 10.0.0.1
-	on b rchar -w 60 add busy stream connect 10.0.0.1
+	on b rchar -w $limit add busy stream connect 10.0.0.1
 	on b 'rio hold /dev/rchar/busy rw /tmp/held >/dev/null 2>&1 & echo $!' >/tmp/pid
 	rio hold /dev/rchar/busy rw /tmp/held >/dev/null 2>&1 &
 	holder=$!
-	until_true 60 test -e /tmp/held
+	until_true test -e /tmp/held
 	expect_status 1 rmmod rdma_char
 	kill $holder
 	wait $holder || true
-	until_true 60 rmmod rdma_char
+	until_true rmmod rdma_char
 	vm-load
 	on b 'pkill rio || killall rio'
 	clean
@@ -463,11 +462,11 @@ rmmod_is_refused_while_a_file_is_open() {
 
 rmmod_under_traffic_of_the_peer() {
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1 recovery-timeout 1s
+	on b rchar -w $limit add pipe stream connect 10.0.0.1 recovery-timeout 1s
 	# The peer writes into the backlog; nobody has the device open here.
 	on b 'for i in 1 2 3 4; do cat /bin/busybox >/dev/rchar/pipe & done; wait' >/dev/null 2>&1 &
 	local writer=$!
-	until_true 60 eval '[ "$(counter a "rchar -j stats" rx_bytes)" -gt 0 ]'
+	until_true eval '[ "$(counter a "rchar -j stats" rx_bytes)" -gt 0 ]'
 	rmmod rdma_char
 	vm-load
 	wait $writer || true
@@ -482,7 +481,7 @@ load_and_unload_again_and_again() {
 		vm-load
 		rchar add loop stream listen 10.0.0.1
 		[ $((i % 5)) != 0 ] || {
-			rchar -w 60 add back stream connect 10.0.0.1/loop
+			rchar -w $limit add back stream connect 10.0.0.1/loop
 			echo "$i" >/dev/rchar/back
 			[ "$(cat /dev/rchar/loop)" = "$i" ]
 		}
@@ -496,7 +495,7 @@ nothing_is_left_behind() {
 	rmmod rdma_char
 	on b rmmod rdma_char
 	# Disconnected cm_ids wait out the CM's timewait.
-	until_true 60 eval 'rdma resource show | sed "s/^[0-9]*//; s/ctx.*//" | cmp - /tmp/resources'
+	until_true eval 'rdma resource show | sed "s/^[0-9]*//; s/ctx.*//" | cmp - /tmp/resources'
 	vm-load
 	on b vm-load
 	loaded=$(rdma resource show | sed 's/^[0-9]*//; s/ctx.*//')

@@ -4,10 +4,11 @@
 . ./ksft.sh
 
 size=33554432
+set_up=up
 
 up() {
 	rchar add pool memory listen 10.0.0.1 size 32m
-	on b rchar -w 60 add pool memory connect 10.0.0.1
+	on b rchar -w $limit add pool memory connect 10.0.0.1
 	on b rchar show pool | grep -q 'state up'
 	rchar show pool | grep -q 'size 32m access rw atomics sw'
 }
@@ -53,7 +54,7 @@ python_mmap_and_pread() {
 	python3 programs/memory.py export >/tmp/py.out 2>&1 &
 	local exporter=$!
 
-	until_true 60 grep -q ready /tmp/py.out
+	until_true grep -q ready /tmp/py.out
 	on b python3 /root/programs/memory.py import
 	wait $exporter || { cat /tmp/py.out; return 1; }
 }
@@ -102,13 +103,13 @@ device_removals_lose_nothing() {
 	done
 	wait $writer
 	note "connects $(counter b 'rchar -j link' connects)"
-	on b rchar -w 60 show pool
+	on b rchar -w $limit show pool
 }
 
 # One link carries memory, a stream and messages at the same time.
 types_share_a_link() {
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	writes 4
 	rio read /dev/rchar/pipe 61 >/tmp/got &
 	local reader=$!
@@ -131,7 +132,7 @@ region_goes_under_load() { # COMMAND that lets it go
 	wait $writer || ret=$?
 	[ $ret != 0 ]
 	rchar add pool memory listen 10.0.0.1 size 32m
-	on b rchar -w 60 show pool
+	on b rchar -w $limit show pool
 	on b 'head -c 1000 /dev/rchar/pool | cmp -n 1000 - /dev/zero'
 }
 
@@ -145,16 +146,16 @@ module_of_the_exporter_unloaded_under_load() {
 importer_restarted_under_load() {
 	printf kept | dd of=/dev/rchar/pool bs=1M seek=30 conv=notrunc 2>/dev/null
 	writes 60 16m
-	until_true 60 eval '[ "$(counter b "rchar -j stats pool" tx_bytes)" -gt 1000000 ]'
+	until_true eval '[ "$(counter b "rchar -j stats pool" tx_bytes)" -gt 1000000 ]'
 	vm-host restart b
 	vm-up b
-	on b rchar -w 60 add pool memory connect 10.0.0.1
+	on b rchar -w $limit add pool memory connect 10.0.0.1
 	[ "$(on b 'dd if=/dev/rchar/pool bs=1M skip=30 count=1 2>/dev/null' | head -c 4)" = kept ]
 }
 
 a_large_region() {
 	rchar add large memory listen 10.0.0.1 size 600m
-	on b rchar -w 60 add large memory connect 10.0.0.1
+	on b rchar -w $limit add large memory connect 10.0.0.1
 	on b 'dd if=/bin/busybox of=/dev/rchar/large bs=1M seek=598 count=1 conv=notrunc,fsync 2>/dev/null'
 	dd if=/dev/rchar/large bs=1M skip=598 count=1 2>/dev/null | cmp -n 1048576 - /bin/busybox
 	rchar del large
@@ -184,7 +185,7 @@ descriptors_are_inherited() {
 		kill -9 $one $two
 		wait $one $two
 	done; exec 3>&-' || true
-	until_true 60 eval '[ "$(counter b "rchar -j show pool" pinned_bytes)" = 0 ]'
+	until_true eval '[ "$(counter b "rchar -j show pool" pinned_bytes)" = 0 ]'
 }
 
 plan 19

@@ -6,6 +6,7 @@
 tree=$(echo /usr/lib/python3.*)
 export PYTHONDONTWRITEBYTECODE=1
 file=/root/big
+set_up=channels_come_up
 
 same_sum() { # what a has, what b has
 	[ "$(sha256sum <"$1" | cut -c1-64)" = "$(on b "sha256sum <$2" | cut -c1-64)" ]
@@ -15,9 +16,9 @@ channels_come_up() {
 	tar -C "$tree" --sort=name -cf $file .
 	on b tar -C "$tree" --sort=name -cf $file .
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	rchar add msg message listen 10.0.0.1
-	on b rchar -w 60 add msg message connect 10.0.0.1
+	on b rchar -w $limit add msg message connect 10.0.0.1
 }
 
 cat_a_file() {
@@ -96,8 +97,8 @@ http_through_socat() {
 		socat FD:3 TCP:127.0.0.1:80 &
 	proxy=$!
 	on b 'socat TCP-LISTEN:8080,fork,reuseaddr OPEN:/dev/rchar/pipe >/dev/null 2>&1 & echo $! >/tmp/socat.pid'
-	until_true 60 on b 'ss -ltn | grep -q :8080'
-	until_true 60 eval 'ss -ltn | grep -q :80'
+	until_true on b 'ss -ltn | grep -q :8080'
+	until_true eval 'ss -ltn | grep -q :80'
 	on b 'for i in 1 2 3; do curl -sf http://127.0.0.1:8080/big >/tmp/got.$i & done; wait'
 	on b 'for i in 1 2 3; do cmp /tmp/got.$i '$file' || exit 1; done'
 	on b "curl -sf -T $file http://127.0.0.1:8080/up"
@@ -187,6 +188,6 @@ run go_poller_32_sessions_few_threads
 run fio_writes_and_reads_with_io_uring
 run fio_writes_and_reads_with_sync
 run stress_ng_abuses_the_nodes
-nothing_is_left() { rchar del all; on b rchar del all; until_true 60 eval '[ -z "$(rchar session)" ]'; }
+nothing_is_left() { rchar del all; on b rchar del all; until_true eval '[ -z "$(rchar session)" ]'; }
 run nothing_is_left
 finish

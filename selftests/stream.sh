@@ -5,6 +5,7 @@
 # stream.sh [PART]: a slow kernel moves one PART-th of the bytes.
 . ./ksft.sh
 part=${1:-1}
+set_up=link_comes_up
 
 transfer() { # bytes seed direction
 	local got reader
@@ -25,7 +26,7 @@ transfer() { # bytes seed direction
 
 link_comes_up() {
 	rchar add pipe stream listen 10.0.0.1
-	on b rchar -w 60 add pipe stream connect 10.0.0.1
+	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	is_state pipe listening
 	is_state pipe up b
 }
@@ -54,7 +55,7 @@ sixty_four_sessions_one_queue_pair() {
 	on b rio many /dev/rchar/pipe 64 1000 300000 >/tmp/sent &
 	there=$!
 	# All are open at once: they wait for open() here.
-	until_true 60 eval '[ "$(counter a "rchar -j" waiting)" = 64 ]'
+	until_true eval '[ "$(counter a "rchar -j" waiting)" = 64 ]'
 	[ "$(qps a)" = 1 ] && [ "$(qps b)" = 1 ] || { echo "queue pairs: a $(qps a), b $(qps b)"; return 1; }
 	rio serve /dev/rchar/pipe 64 1000 >/tmp/served
 	wait $there
@@ -83,7 +84,7 @@ cat_and_sha256() {
 
 ipv6() {
 	rchar add six stream listen '[fd00::1]:7472'
-	on b rchar -w 60 add six stream connect '[fd00::1]:7472'
+	on b rchar -w $limit add six stream connect '[fd00::1]:7472'
 	cat /dev/rchar/six >/tmp/six &
 	local here=$!
 	on b 'cat /bin/bash >/dev/rchar/six'
@@ -95,7 +96,7 @@ ipv6() {
 
 remote_name_and_from_address() {
 	rchar add inbox stream listen 10.0.0.1
-	on b rchar -w 60 add outbox stream connect 10.0.0.1:7471/inbox from 10.0.0.2
+	on b rchar -w $limit add outbox stream connect 10.0.0.1:7471/inbox from 10.0.0.2
 	cat /dev/rchar/inbox >/tmp/inbox &
 	local here=$!
 	on b 'echo hello there >/dev/rchar/outbox'
@@ -132,7 +133,7 @@ rchar_perf_measures() {
 
 	for type in stream message; do
 		rchar add perf-srv $type listen 10.0.0.1
-		on b rchar -w 60 add perf $type connect 10.0.0.1/perf-srv
+		on b rchar -w $limit add perf $type connect 10.0.0.1/perf-srv
 		rchar-perf serve /dev/rchar/perf-srv &
 		for work in "bandwidth -s 1,4k,1m -t 0.2" "latency -s 64,64k -n 20" "open -n 10" "sessions -c 1,40 -t 0.2"; do
 			measured $type "$work" /dev/rchar/perf

@@ -111,7 +111,7 @@ perf_over_tcp() {
 
 	"$perf" serve tcp:127.0.0.1:7479 "$@" &
 	server=$!
-	until_true 10 "$perf" open tcp:127.0.0.1:7479 -n 1
+	until_true "$perf" open tcp:127.0.0.1:7479 -n 1
 	for out in "bandwidth -s 1,64k -t 0.1" "latency -n 20" "open -n 5" "sessions -c 1,20 -t 0.1"; do
 		# shellcheck disable=SC2086 # words
 		"$perf" ${out%% *} tcp:127.0.0.1:7479 ${out#* } -j >/tmp/perf.$$
