@@ -14,7 +14,7 @@ clean() { rchar del all; on b rchar del all; }
 connect_before_the_listener_exists() {
 	on b rchar add early stream connect 10.0.0.1
 	until_true is_reason early not-listening b
-	is_state early retrying b || is_state early connecting b
+	[[ $(state early b) =~ ^(retrying|connecting)$ ]]
 	rchar add early stream listen 10.0.0.1
 	on b rchar -w $limit show early
 	clean
@@ -23,7 +23,6 @@ connect_before_the_listener_exists() {
 connect_long_before_the_listener_exists() {
 	on b rchar add early stream connect 10.0.0.1
 	# Until the pause between attempts has grown to seconds.
-	until_true test "$(counter b 'rchar -j link' attempts)" -ge 0
 	until_true eval '[ "$(counter b "rchar -j link" attempts)" -ge 6 ]'
 	rchar add early stream listen 10.0.0.1
 	on b rchar -w $limit show early
@@ -95,13 +94,14 @@ a_link_has_the_lanes_that_were_asked_for() {
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	on b "echo $before >$lanes"
-	[ "$(nr_lanes b)" = 4 ] && [ "$(qps b)" = 4 ]
+	[ "$(nr_lanes b)" = 4 ]
+	[ "$(qps b)" = 4 ]
 	until_true eval '[ "$(nr_lanes a)" = 4 ]'
 	rio serve /dev/rchar/pipe 8 500 >/tmp/served &
 	on b rio many /dev/rchar/pipe 8 500 100000
 	wait $!
 	on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
-	until_true eval '[ "$(counter b "rchar -j link" connects)" = 2 ]'
+	until_true eval '[ "$(counter b "rchar -j link" connects)" -ge 2 ]'
 	[ "$(nr_lanes b)" = 4 ]
 	clean
 }
@@ -196,8 +196,10 @@ blocked_callers_survive_device_removal() {
 	on b rdma-del
 	rdma-del
 	note "both removed in $(((${EPOCHREALTIME/./} - start) / 1000)) ms"
-	[ $((${EPOCHREALTIME/./} - start)) -lt 20000000 ]
-	[ ! -s /tmp/a-read ] && [ ! -s /tmp/b-wrote ] && [ ! -s /tmp/a-opened ] && [ ! -s /tmp/a-polled ]
+	[ ! -s /tmp/a-read ]
+	[ ! -s /tmp/b-wrote ]
+	[ ! -s /tmp/a-opened ]
+	[ ! -s /tmp/a-polled ]
 	rdma-add
 	on b rdma-add
 	on b rchar -w $limit show pipe
@@ -207,8 +209,10 @@ blocked_callers_survive_device_removal() {
 	on b rchar -w $limit add shut stream connect 10.0.0.1
 	on b 'echo opened >/dev/rchar/shut'
 	wait
-	[ "$(cat /tmp/a-read)" = "from b" ] && [ "$(cat /tmp/b-read)" = "from a" ]
-	[ "$(cat /tmp/b-wrote)" = written ] && [ "$(cat /tmp/a-opened)" = opened ]
+	[ "$(cat /tmp/a-read)" = "from b" ]
+	[ "$(cat /tmp/b-read)" = "from a" ]
+	[ "$(cat /tmp/b-wrote)" = written ]
+	[ "$(cat /tmp/a-opened)" = opened ]
 	[ "$(cat /tmp/a-polled)" = 7 ]
 	clean
 }
@@ -352,10 +356,12 @@ watched_pipe() { # SETTING...
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w $limit add pipe stream connect 10.0.0.1 "$@"
 	on b 'rchar -j monitor >/tmp/watched 2>&1 & echo $! >/tmp/monitor.pid'
+	# Until it is there to hear them.
+	until_true on b 'rchar add ear stream listen 10.0.0.2; rchar del ear; [ -s /tmp/watched ]'
 }
 
 saw_reason() {
-	until_true on b grep -q "reason.*$1" /tmp/watched
+	until_true on b "grep -q '\"reason\":\"$1\"' /tmp/watched"
 	on b 'kill $(cat /tmp/monitor.pid)'
 }
 
@@ -397,8 +403,10 @@ fsync_fails_when_the_session_ends_first() {
 }
 
 monitor_tells_each_change() {
-	on b 'rchar -j -w 60 monitor' >/tmp/events &
-	local mon=$!
+	local mon e
+
+	on b "rchar -j -w $((2 * limit)) monitor" >/tmp/events &
+	mon=$!
 	# Until it is there to hear them.
 	until_true eval 'on b "rchar add ear stream listen 10.0.0.2; rchar del ear"; [ -s /tmp/events ]'
 	# A port of its own, so that no link is up before.
@@ -408,10 +416,9 @@ monitor_tells_each_change() {
 	on b 'echo x >/dev/rchar/ev'
 	on b rchar set ev window 128k
 	on b rchar del ev
-	until_true grep -q channel-del /tmp/events
-	on b killall rchar
+	until_true grep -q '"event":"channel-del","name":"ev"' /tmp/events
+	on b killall rchar || true
 	wait $mon || true
-	local e
 	for e in channel-new channel-state link-state session-state channel-set channel-del; do
 		grep -q "\"event\":\"$e\"" /tmp/events || { echo "no $e"; cat /tmp/events; return 1; }
 	done
@@ -456,7 +463,7 @@ rmmod_is_refused_while_a_file_is_open() {
 	wait $holder || true
 	until_true rmmod rdma_char
 	vm-load
-	on b 'pkill rio || killall rio'
+	on b 'killall rio' || true
 	clean
 }
 

@@ -124,7 +124,8 @@ go_poller_32_sessions_few_threads() {
 	threads=$(awk '{ print $3 }' /tmp/served)
 	echo "$(cat /tmp/served) at a, $(cat /tmp/called) at b"
 	# A goroutine that waits in read holds no thread.
-	[ "$threads" -lt 16 ] && [ "$(awk '{ print $3 }' /tmp/called)" -lt 48 ]
+	[ "$threads" -lt 16 ]
+	[ "$(awk '{ print $3 }' /tmp/called)" -lt 48 ]
 }
 
 # fio takes what a read lacks for read, so a reader of its own may stop early: the other
@@ -163,7 +164,7 @@ stress_ng_abuses_the_nodes() {
 	# Its open() waits for a peer, so there is always one.
 	for dev in pipe msg; do
 		on b "while :; do dd if=$file of=/dev/rchar/$dev bs=50000; done >/dev/null 2>&1 & echo \$! >/tmp/writer.pid"
-		timeout 100 stress-ng --dev 2 --dev-file /dev/rchar/$dev --timeout 10s >/tmp/stress 2>&1 || {
+		timeout $limit stress-ng --dev 2 --dev-file /dev/rchar/$dev --timeout 10s >/tmp/stress 2>&1 || {
 			cat /tmp/stress; return 1; }
 		on b 'kill $(cat /tmp/writer.pid); killall dd; true'
 	done

@@ -60,7 +60,8 @@ sixty_four_sessions_one_queue_pair() {
 	rio serve /dev/rchar/pipe 64 1000 >/tmp/served
 	wait $there
 	[ "$(grep -c '^300000$' /tmp/served)" = 64 ]
-	[ "$(qps a)" = 1 ] && [ "$(qps b)" = 1 ]
+	[ "$(qps a)" = 1 ]
+	[ "$(qps b)" = 1 ]
 }
 
 ten_reopenings_no_new_connection() {
@@ -71,7 +72,7 @@ ten_reopenings_no_new_connection() {
 		transfer 1000 "$i" b-to-a
 	done
 	after=$(counter b 'rchar -j link' connects)
-	[ "$before" = 1 ] && [ "$after" = 1 ] || { echo "connects: $before, then $after"; return 1; }
+	[ "$before" = "$after" ] || { echo "connects: $before, then $after"; return 1; }
 }
 
 cat_and_sha256() {
