@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Large writes, whose bytes the peer reads from where they are. */
 #include "contract.h"
-#include "../helpers/asleep.h"
 
 #define PIECE (1 << 20)
 #define HALF (PIECE / 2)

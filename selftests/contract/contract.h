@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "linux/rdma_char.h"
+#include "../helpers/asleep.h"
 
 #define SRV "/dev/rchar/srv"
 #define CLI "/dev/rchar/cli"
@@ -50,8 +51,13 @@
 
 #define CHECK_ERR(expr, err) CHECK((expr) == -1 && errno == (err))
 
+/*
+ * How long something may take that must happen: a hang of one test shall not cost the whole
+ * suite. The same as 'limit' in ksft.sh.
+ */
+#define LONG_MS (120000 * patience)
+
 /* What must become true; how long that takes says nothing. Evaluated more than once. */
-#define LONG_MS 60000
 #define EVENTUALLY(cond)						\
 	do {								\
 		long long end_ = now_ms() + LONG_MS;			\
@@ -64,11 +70,13 @@
 /* Large enough for everything, and an address where nothing is. */
 extern char big[1 << 20];
 extern char *skip_reason;
+extern int patience;	/* how many times slower than usual this machine may be */
 extern void *volatile nowhere;
 
 /* A system call in a thread of its own. */
 struct call {
 	pthread_t thread;
+	volatile pid_t tid;
 	int fd, ret, err, flags;
 	const char *path;
 	ssize_t (*fn)(int, void *, size_t);
@@ -89,6 +97,7 @@ void read_exactly(int fd, long bytes);
 void *call_open(void *arg);
 void *call_read(void *arg);
 void *call_write(void *arg);
+void until_asleep(struct call *c);
 void no_op(int sig);
 void interrupt_with(const struct sigaction *sa);
 char *half_mapped(void);

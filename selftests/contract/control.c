@@ -134,7 +134,8 @@ static void shutdown_wakes_waiting_readers_and_writers(void)
 	r.fd = w.fd = cli;
 	pthread_create(&r.thread, NULL, call_read, &r);
 	pthread_create(&w.thread, NULL, call_write, &w);
-	usleep(100000);
+	until_asleep(&r);
+	until_asleep(&w);
 	CHECK(ioctl(cli, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_RD | RCHAR_SHUT_WR) == 0);
 	pthread_join(r.thread, NULL);
 	pthread_join(w.thread, NULL);

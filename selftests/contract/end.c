@@ -59,7 +59,8 @@ static void a_deleted_channel_wakes_readers_and_writers_with_enodev(void)
 	w.fd = cli2;
 	pthread_create(&r.thread, NULL, call_read, &r);
 	pthread_create(&w.thread, NULL, call_write, &w);
-	usleep(100000);
+	until_asleep(&r);
+	until_asleep(&w);
 	sh("rchar del there");
 	pthread_join(r.thread, NULL);
 	pthread_join(w.thread, NULL);

@@ -48,12 +48,12 @@ static void a_signal_reports_the_bytes_moved_first(void)
 	read_exactly(srv, n);
 }
 
-static int signals;
+static volatile int *signals;	/* shared with the child */
 
 static void count_signal(int sig)
 {
 	(void)sig;
-	signals++;
+	(*signals)++;
 }
 
 static void sa_restart_restarts_a_call_that_moved_nothing(void)
@@ -62,13 +62,16 @@ static void sa_restart_restarts_a_call_that_moved_nothing(void)
 	int cli, srv;
 
 	pair(&cli, &srv);
+	signals = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(signals != MAP_FAILED);
 	if (fork() == 0) {
-		usleep(500000);
+		while (!*signals)
+			usleep(5000);
 		_exit(write(cli, "late", 4) != 4);
 	}
 	interrupt_with(&sa);
 	CHECK(read(srv, big, 100) == 4);
-	CHECK(signals == 1);
+	CHECK(*signals == 1);
 }
 
 /* In a process of its own; it is killed while it waits. */
@@ -107,7 +110,7 @@ static void a_killed_program_leaves_nothing_behind(void)
 		close(cli);
 		close(srv);
 	}
-	sh("for i in $(seq 600); do rchar -j | grep -q '\"sessions\":[1-9][0-9]*,\"waiting' || exit 0; sleep 0.1; done; exit 1");
+	EVENTUALLY(system("rchar -j | grep -q '\"sessions\":[1-9][0-9]*,\"waiting'"));
 }
 
 const struct test fault_tests[] = {

@@ -8,6 +8,7 @@
 #include "contract.h"
 
 char big[1 << 20];
+int patience = 1;
 char *skip_reason;	/* shared with the process of the test */
 void *volatile nowhere = (void *)8;
 
@@ -46,7 +47,7 @@ void new_pair(int *cli, int *srv, const char *type, const char *listen_settings,
 	snprintf(cmd, sizeof(cmd), "rchar add here %s listen 10.0.0.1 %s", type,
 		 listen_settings);
 	sh(cmd);
-	snprintf(cmd, sizeof(cmd), "rchar -w 60 add there %s connect 10.0.0.1/here %s", type,
+	snprintf(cmd, sizeof(cmd), "rchar -w 300 add there %s connect 10.0.0.1/here %s", type,
 		 connect_settings);
 	sh(cmd);
 	*cli = open("/dev/rchar/there", O_RDWR);
@@ -113,6 +114,7 @@ void *call_open(void *arg)
 {
 	struct call *c = arg;
 
+	c->tid = gettid();
 	c->ret = open(c->path, c->flags);
 	c->err = errno;
 	return NULL;
@@ -123,6 +125,7 @@ void *call_read(void *arg)
 	struct call *c = arg;
 	char buf[16];
 
+	c->tid = gettid();
 	c->ret = read(c->fd, buf, sizeof(buf));
 	c->err = errno;
 	return NULL;
@@ -132,9 +135,16 @@ void *call_write(void *arg)
 {
 	struct call *c = arg;
 
+	c->tid = gettid();
 	c->ret = write(c->fd, big, 1000);
 	c->err = errno;
 	return NULL;
+}
+
+/* Until the call waits for something. */
+void until_asleep(struct call *c)
+{
+	EVENTUALLY(c->tid && asleep(c->tid));
 }
 
 void no_op(int sig)
@@ -142,12 +152,28 @@ void no_op(int sig)
 	(void)sig;
 }
 
+static void *interrupt_a_sleeper(void *arg)
+{
+	pid_t tid = (intptr_t)arg;
+	int seen = 0;
+
+	/* Not of a short sleep on the way. */
+	for (int i = 0; seen < 5 && i < LONG_MS / 5; i++) {
+		usleep(5000);
+		seen = asleep(tid) ? seen + 1 : 0;
+	}
+	tgkill(getpid(), tid, SIGUSR1);
+	return NULL;
+}
+
+/* The caller gets a signal as soon as it sleeps. */
 void interrupt_with(const struct sigaction *sa)
 {
-	struct itimerval it = { .it_value.tv_usec = 100000 };
+	pthread_t thread;
 
-	sigaction(SIGALRM, sa, NULL);
-	setitimer(ITIMER_REAL, &it, NULL);
+	sigaction(SIGUSR1, sa, NULL);
+	CHECK(!pthread_create(&thread, NULL, interrupt_a_sleeper, (void *)(intptr_t)gettid()));
+	pthread_detach(thread);
 }
 
 char *half_mapped(void)
@@ -228,7 +254,7 @@ static int run_one(const struct test *t)
 
 	if (pid == 0) {
 		setpgid(0, 0);
-		alarm(300);
+		alarm(300 * patience);
 		t->fn();
 		_exit(0);
 	}
@@ -254,6 +280,17 @@ static bool wanted(const struct chapter *c, const char *list)
 	return !list || strstr(list, c->name);
 }
 
+/* All, or those whose whole name is in the list. */
+static bool asked_for(const char *name, const char *tests)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = tests; (p = strstr(p, name)); p += len)
+		if ((p == tests || p[-1] == ',') && (!p[len] || p[len] == ','))
+			return true;
+	return !*tests;
+}
+
 static int count(const char *list)
 {
 	int n = 0;
@@ -264,24 +301,43 @@ static int count(const char *list)
 	return n;
 }
 
-/* contract [PART-OF-A-NAME | -c CHAPTER,...]: all tests, or some. */
+/* What all tests use. */
+static void add_channels(void)
+{
+	sh("rchar add srv stream listen 10.0.0.1 window 64k");
+	sh("rchar -w 300 add cli stream connect 10.0.0.1/srv window 64k");
+	sh("rchar add msrv message listen 10.0.0.1 window 64k max-message 32k");
+	sh("rchar -w 300 add mcli message connect 10.0.0.1/msrv window 64k max-message 32k");
+	sh("rchar -w 300 add wrong stream connect 10.0.0.1");
+	sh("rchar add nobody stream connect 10.0.0.1:9 open-timeout 500ms");
+	sh("rchar add slow stream connect 10.0.0.1:9");
+}
+
+/* The next test must not fail because of this one. */
+static void start_afresh(void)
+{
+	(void)!system("echo '# --- the end of the kernel log'; dmesg | tail -n 15 | sed 's/^/# /';"
+		      "{ vm-reset stop; vm-reset; } 2>&1 | sed 's/^/# /'");
+	add_channels();
+}
+
+/* contract [-c CHAPTER,...] [-t TEST,...]: all tests, or some. */
 int main(int argc, char **argv)
 {
-	const char *list = argc > 2 && !strcmp(argv[1], "-c") ? argv[2] : NULL;
-	const char *part = argc == 2 ? argv[1] : "";
-	int n = 0, failed = 0;
+	const char *list = NULL, *tests = "", *slow = getenv("VM_PATIENCE");
+	int n = 0, failed = 0, opt;
 
+	while ((opt = getopt(argc, argv, "c:t:")) != -1) {
+		CHECK(opt == 'c' || opt == 't');
+		*(opt == 'c' ? &list : &tests) = optarg;
+	}
+	if (slow && atoi(slow) > 0)
+		patience = atoi(slow);
 	setbuf(stdout, NULL);
 	skip_reason = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			   -1, 0);
 	CHECK(skip_reason != MAP_FAILED);
-	sh("rchar add srv stream listen 10.0.0.1 window 64k");
-	sh("rchar -w 60 add cli stream connect 10.0.0.1/srv window 64k");
-	sh("rchar add msrv message listen 10.0.0.1 window 64k max-message 32k");
-	sh("rchar -w 60 add mcli message connect 10.0.0.1/msrv window 64k max-message 32k");
-	sh("rchar -w 60 add wrong stream connect 10.0.0.1");
-	sh("rchar add nobody stream connect 10.0.0.1:9 open-timeout 500ms");
-	sh("rchar add slow stream connect 10.0.0.1:9");
+	add_channels();
 	printf("TAP version 13\n1..%d\n", count(list));
 	for (size_t i = 0; i < NR_CHAPTERS; i++) {
 		for (const struct test *t = chapters[i].tests;
@@ -289,7 +345,7 @@ int main(int argc, char **argv)
 			bool bad;
 
 			n++;
-			if (!strstr(t->name, part)) {
+			if (!asked_for(t->name, tests)) {
 				printf("ok %d %s # SKIP not asked for\n", n, t->name);
 				continue;
 			}
@@ -298,7 +354,10 @@ int main(int argc, char **argv)
 			failed += bad;
 			printf("%sok %d %s%s%s\n", bad ? "not " : "", n, t->name,
 			       *skip_reason ? " # SKIP " : "", skip_reason);
-			clean_up();
+			if (bad)
+				start_afresh();
+			else
+				clean_up();
 		}
 	}
 	sh("rchar del all");

@@ -13,7 +13,7 @@ static void add_region(const char *settings)
 
 	snprintf(cmd, sizeof(cmd), "rchar add here memory listen 10.0.0.1 %s", settings);
 	sh(cmd);
-	sh("rchar -w 60 add there memory connect 10.0.0.1/here");
+	sh("rchar -w 300 add there memory connect 10.0.0.1/here");
 }
 
 /* Both sides open, read and write. */

@@ -74,7 +74,7 @@ static void a_limit_that_shrinks_at_open_is_emsgsize_and_not_a_wait(void)
 	int cli, srv;
 
 	sh("rchar add small message listen 10.0.0.1 max-message 1000");
-	sh("rchar -w 60 add large message connect 10.0.0.1/small max-message 1m");
+	sh("rchar -w 300 add large message connect 10.0.0.1/small max-message 1m");
 	srv = open("/dev/rchar/small", O_RDWR | O_NONBLOCK);
 	cli = open("/dev/rchar/large", O_RDWR | O_NONBLOCK);
 	CHECK(srv >= 0 && cli >= 0);
@@ -303,7 +303,7 @@ static void a_message_arrives_whole_or_not_at_all(void)
 
 	sh("rchar add whole message listen 10.0.0.1 max-message 1m");
 	for (i = 0; i < 5; i++) {
-		sh("rchar -w 60 add wholec message connect 10.0.0.1/whole max-message 1m");
+		sh("rchar -w 300 add wholec message connect 10.0.0.1/whole max-message 1m");
 		cli = open("/dev/rchar/wholec", O_RDWR);
 		srv = open("/dev/rchar/whole", O_RDWR);
 		CHECK(cli >= 0 && srv >= 0);

@@ -20,7 +20,7 @@ static void read_waits_for_the_first_byte(void)
 	pair(&cli, &srv);
 	c.fd = srv;
 	pthread_create(&c.thread, NULL, call_read, &c);
-	usleep(100000);
+	until_asleep(&c);
 	CHECK(pthread_tryjoin_np(c.thread, NULL) == EBUSY);
 	CHECK(write(cli, "abc", 3) == 3);
 	pthread_join(c.thread, NULL);
@@ -86,7 +86,7 @@ static void blocking_write_waits_for_the_reader(void)
 	CHECK(fcntl(cli, F_SETFL, 0) == 0);
 	c.fd = cli;
 	pthread_create(&c.thread, NULL, call_write, &c);
-	usleep(100000);
+	until_asleep(&c);
 	CHECK(pthread_tryjoin_np(c.thread, NULL) == EBUSY);
 	read_exactly(srv, total);
 	pthread_join(c.thread, NULL);
