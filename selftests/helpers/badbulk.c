@@ -439,7 +439,7 @@ static void a_reader_that_gives_up(const char *channel)
 	usleep(300000);
 	result("a_reader_waits_for_what_was_offered", v.ret == -2);
 	ioctl(v.fd, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_RD);
-	for (i = 0; i < 1000 && v.ret == -2; i++)
+	for (i = 0; i < 12000 && v.ret == -2; i++)
 		usleep(10000);
 	result("a_half_close_ends_a_reader_that_waits_for_what_was_offered", v.ret == 0);
 	end(&c);

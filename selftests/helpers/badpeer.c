@@ -184,7 +184,7 @@ static void frames(void)
 	good_request(&req);
 	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED)
 		bail("connect");
-	result("no_hello_at_all_is_timed_out", next_event(&c, 9000) == RDMA_CM_EVENT_DISCONNECTED);
+	result("no_hello_at_all_is_timed_out", next_event(&c, LONG_MS) == RDMA_CM_EVENT_DISCONNECTED);
 	hang_up(&c);
 }
 

@@ -29,7 +29,7 @@
 #include "linux/rdma_char.h"
 
 #define MAX_NTH 400
-#define LONG_MS 60000
+#define LONG_MS 120000
 
 static int family, nth_fd, test_n, failed;
 static bool broken;

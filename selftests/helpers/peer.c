@@ -124,17 +124,17 @@ int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
 	c->events = rdma_create_event_channel();
 	if (getaddrinfo(peer_addr, "7471", NULL, &ai) ||
 	    rdma_create_id(c->events, &c->id, NULL, RDMA_PS_TCP) ||
-	    rdma_resolve_addr(c->id, NULL, ai->ai_addr, 2000) ||
-	    next_event(c, 3000) != RDMA_CM_EVENT_ADDR_RESOLVED ||
-	    rdma_resolve_route(c->id, 2000) ||
-	    next_event(c, 3000) != RDMA_CM_EVENT_ROUTE_RESOLVED)
+	    rdma_resolve_addr(c->id, NULL, ai->ai_addr, 20000) ||
+	    next_event(c, LONG_MS) != RDMA_CM_EVENT_ADDR_RESOLVED ||
+	    rdma_resolve_route(c->id, 20000) ||
+	    next_event(c, LONG_MS) != RDMA_CM_EVENT_ROUTE_RESOLVED)
 		bail("resolve");
 	freeaddrinfo(ai);
 	setup_qp(c);
 	param.qp_num = c->qp->qp_num;
 	if (rdma_connect(c->id, &param))
 		bail("rdma_connect");
-	event = next_event(c, 6000);
+	event = next_event(c, LONG_MS);
 	if (event != RDMA_CM_EVENT_CONNECT_RESPONSE)
 		return event;
 	move_qp(c, IBV_QPS_RTR);
@@ -223,7 +223,7 @@ int receive_op(struct conn *c, struct frame *f, int op)
 {
 	int got;
 
-	while ((got = receive(c, f, 3000)) && got != op)
+	while ((got = receive(c, f, LONG_MS)) && got != op)
 		;
 	return got == op;
 }
@@ -287,7 +287,7 @@ bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uin
 	}
 	if (ibv_post_send(c->qp, &wr, &bad))
 		bail("ibv_post_send");
-	for (int i = 0; i < 50000; i++) {
+	for (int i = 0; i < LONG_MS * 10; i++) {
 		if (ibv_poll_cq(c->cq, 1, &wc) != 1)
 			usleep(100);
 		else if (wc.wr_id == RDMA_ID)
@@ -310,7 +310,7 @@ bool disconnected(struct conn *c)
 	struct frame f;
 	int i;
 
-	for (i = 0; i < 300 && !c->gone; i++)
+	for (i = 0; i < LONG_MS / 10 && !c->gone; i++)
 		receive(c, &f, 10);
 	return c->gone;
 }

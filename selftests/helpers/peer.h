@@ -14,6 +14,7 @@
 #include "../../kmod/wire.h"
 
 #define DEPTH 32
+#define LONG_MS 120000	/* what takes longer never comes */
 #define SENDS 32		/* buffers to send from, used in turn; so many may be on their way */
 #define FRAME 16384
 #define BUF (sizeof(struct rchar_wire_hdr) + FRAME)
