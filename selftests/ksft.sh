@@ -10,6 +10,7 @@
 # behind a test that failed; it may be one of the tests.
 ksft_n=0
 ksft_failed=0
+ksft_left_out=0
 ksft_fresh=1	# nobody has called set_up since the machines were in their first state
 set_up=''
 exec 9>&2	# for words of ours that a test does not redirect
@@ -37,14 +38,15 @@ is_wanted() { [ -z "${VM_TEST:-}" ] || [[ ,$VM_TEST, == *,"$1",* ]]; }
 # The trap of a command that fails, and so ends its test: which, where, and who called.
 # In a command substitution, or in the background, a failure is nobody's yet.
 failed_at() { # STATUS LINE COMMAND
-	local i line=$2
+	local i file line=$2
 
 	[ "$BASH_SUBSHELL" = "$ksft_level" ] || return 0
 	{
 		echo "exit status $1: $3"
 		for ((i = 1; i < ${#FUNCNAME[@]}; i++)); do
 			[ "${FUNCNAME[i]}" != ksft_test ] || break
-			echo "  ${BASH_SOURCE[i]##*/}:$line: ${FUNCNAME[i]}: $(sed -n "${line}s/^[[:space:]]*//p" "${BASH_SOURCE[i]}")"
+			file=$(readlink -f "${BASH_SOURCE[i]}")
+			echo "  ${file##*/}:$line: ${FUNCNAME[i]}: $(sed -n "${line}s/^[[:space:]]*//p" "$file")"
 			line=${BASH_LINENO[i]}
 		done
 	} >&9
@@ -75,7 +77,11 @@ run() {
 	local name=$1 out ret ms start
 
 	ksft_n=$((ksft_n + 1))
-	is_wanted "$name" || { echo "ok $ksft_n $name # SKIP not asked for"; return; }
+	is_wanted "$name" || {
+		ksft_left_out=$((ksft_left_out + 1))
+		echo "ok $ksft_n $name # SKIP not asked for"
+		return
+	}
 	out=$(mktemp)
 	ksft_skipped=$out.skipped ksft_notes=$out.notes
 	start=${EPOCHREALTIME/./}
@@ -100,7 +106,7 @@ run() {
 }
 
 finish() {
-	echo "# $((ksft_n - ksft_failed)) passed, $ksft_failed failed"
+	echo "# $((ksft_n - ksft_failed - ksft_left_out)) passed, $ksft_failed failed"
 	[ "$ksft_failed" = 0 ]
 }
 

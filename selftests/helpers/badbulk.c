@@ -41,7 +41,7 @@ static void open_session(struct conn *c, const char *name, int type)
 		bail("no OPENED");
 	/* Until who reads is asleep: the test of the readers says whether that was enough. */
 	if (*prefix)
-		usleep(50000);
+		usleep(200000);
 }
 
 static void end(struct conn *c)
