@@ -129,9 +129,9 @@ restore() {
 	local host hosts
 
 	hosts=$(machines)
-	# One may be booting, or stand still.
+	# One may be about to boot, or stand still: see vm-host.
 	for host in $hosts; do
-		until_true timeout 10 on "$host" true || return
+		until_true timeout 10 on "$host" '[ ! -e /run/restarts ]' || return
 	done
 	for host in $hosts; do on "$host" vm-reset stop; done
 	for host in $hosts; do

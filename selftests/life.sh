@@ -274,7 +274,7 @@ tool_killed_half_way() {
 	for i in $(seq "$(times 30)"); do
 		rchar -w $limit add half stream connect 10.0.0.1:9 &
 		sleep 0.0$((i % 10))
-		kill -9 $!
+		kill -9 $! || true
 		wait $! || true
 		rchar del half 2>/dev/null || true
 	done
