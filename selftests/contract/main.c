@@ -317,7 +317,7 @@ static void add_channels(void)
 static void start_afresh(void)
 {
 	(void)!system("echo '# --- the end of the kernel log'; dmesg | tail -n 15 | sed 's/^/# /';"
-		      "{ vm-reset stop; vm-reset; } 2>&1 | sed 's/^/# /'");
+		      "vm-reset stop; vm-reset 2>&1 | sed 's/^/# /'");
 	add_channels();
 }
 
