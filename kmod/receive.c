@@ -58,9 +58,27 @@ static enum rchar_reason wire_reason(struct rchar_rxbuf *rxb)
 	return reason && reason < __RCHAR_REASON_MAX ? reason : RCHAR_REASON_REJECTED;
 }
 
+/*
+ * Why the other side may refuse a session. Whatever else a peer says must not give a program
+ * an error that is about something of this host.
+ */
+static enum rchar_reason refusal(enum rchar_reason reason)
+{
+	switch (reason) {
+	case RCHAR_REASON_NO_CHANNEL:
+	case RCHAR_REASON_WRONG_TYPE:
+	case RCHAR_REASON_BACKLOG:
+	case RCHAR_REASON_NO_ATOMICS:
+	case RCHAR_REASON_PEER_LIMIT:
+		return reason;
+	default:
+		return RCHAR_REASON_REJECTED;
+	}
+}
+
 static void receive_refused(struct rchar_session *s, struct rchar_rxbuf *rxb)
 {
-	enum rchar_reason reason = wire_reason(rxb);
+	enum rchar_reason reason = refusal(wire_reason(rxb));
 
 	if (s->state != RCHAR_SESSION_OPENING)
 		return;

@@ -10,7 +10,7 @@ rchar add bregion memory listen 10.0.0.1 size 32m
 rchar add pool memory listen :: size 1m
 # Another address is another peer.
 rchar add honest stream listen fd00::1
-rchar -w 60 add good stream connect fd00::1/honest
+rchar -w 60 add good stream connect fd00::1/honest linger 1s
 rio read /dev/rchar/honest 61 >/tmp/got &
 reader=$!
 (rio write /dev/rchar/good 61 100000000000 2>/dev/null; true) &
