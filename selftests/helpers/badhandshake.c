@@ -37,7 +37,7 @@ static void unfinished(const char *name, void (*spoil)(struct rchar_wire_conn *r
 	hang_up(&two);
 	ok = ok && alive(&one);
 	/* Nor was anything stored: the real next attempt takes over. */
-	ok = ok && dial(&two, &next, sizeof(next)) == RDMA_CM_EVENT_ESTABLISHED &&
+	ok = dial(&two, &next, sizeof(next)) == RDMA_CM_EVENT_ESTABLISHED && ok &&
 	     two.reply.epoch == one.reply.epoch && hello(&two, 0) && disconnected(&one) &&
 	     alive(&two);
 	result(name, ok);
