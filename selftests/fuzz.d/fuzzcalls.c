@@ -107,12 +107,16 @@ static void prepare_worker(struct worker *w, uint64_t seed, int index)
 		_exit(0);
 }
 
-/* A process of a thread that was forked has its files, and nothing else of it. */
+/*
+ * A process of a thread that was forked has its files, and nothing else of it. The kernel
+ * copies them before the memory that says which they are: others may have changed between.
+ */
 static void become_child(struct worker *w)
 {
 	struct itimerval tick = { { 0, 20000 }, { 0, 20000 } };
 	int i, n;
 
+	process.racy = true;
 	w->rng = rng_make(rng_next(&w->rng), 77);
 	w->has_ring = false;
 	w->aio = NULL;
