@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The parts of fuzzpeer. */
+#ifndef FUZZ_PEERPLAY_H
+#define FUZZ_PEERPLAY_H
+
+#include "../helpers/peer.h"
+#include "common.h"
+
+#define NR_SESSIONS 10
+#define NR_LANES 4
+#define NR_KEYS 16
+#define OWN (256u << 10)	/* bytes of ours that the module may be told to reach */
+#define OWN_PORT 7999
+
+/* A good peer's view of a session, as far as it makes frames that mean something. */
+struct session {
+	enum { FREE, OPENING, OPENED, OVER } state;
+	uint32_t id;
+	int type;
+	uint32_t sent, edge;		/* bytes: sent, and allowed */
+	uint32_t got, given;		/* bytes: received, and allowed to the module */
+	uint32_t max_message, in_message;
+	bool fin;			/* we sent it */
+	/* what the module offered, until we answered */
+	bool offered;
+	struct rchar_wire_bulk offer;
+	/* what we offered: bytes that were not taken */
+	uint32_t bulk_id, bulk_left;
+	uint32_t keys[NR_KEYS];
+	int nr_keys, shift;
+	uint64_t size;
+	uint32_t call_id;
+};
+
+struct lane {
+	struct conn c;
+	bool there;		/* has resources */
+	bool up;		/* greeted */
+	int credits;		/* frames that we may send */
+	int under_way;		/* sends that have not completed */
+	unsigned int withheld;	/* buffers that the module is not told of */
+	struct ibv_mr *local, *own;
+};
+
+/* How a connection misbehaves. */
+struct mood {
+	uint32_t mutate;	/* one frame in so many; 0: none */
+	bool no_credits, no_acks, no_reading;
+};
+
+struct peer {
+	struct rng rng;
+	bool initiator;
+	struct mood mood;
+	struct rchar_wire_conn conn;	/* what we said; of the acceptor: what it said */
+	struct lane lanes[NR_LANES];
+	int nr_lanes;
+	struct session sessions[NR_SESSIONS];
+	uint32_t next_id;
+	uint32_t stale_keys[NR_KEYS];	/* of sessions and connections before */
+	struct frame last;		/* to send again */
+	int last_len;
+};
+
+enum { FRAMES, REQUESTS, RDMAS, GOOD, UP, REFUSED, BROKEN, KILLED, OPENS, LOCAL_IO, HEARD };
+
+extern uint8_t own_memory[OWN];
+
+/* peerlink.c */
+int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_conn *req, int len, int wait_ms);
+int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id, const struct rchar_wire_conn *rep,
+	       int len);
+void drop_lane(struct lane *l, struct rng *r);
+bool listen_here(struct conn *listener);
+void pump(struct peer *p, struct lane *l, int ms);
+bool post_bytes(struct peer *p, struct lane *l, const struct frame *f, int len);
+bool post_rdma(struct peer *p, struct lane *l, int opcode, uint32_t key, uint64_t at, uint32_t len);
+bool greet(struct peer *p, struct lane *l, int op, const uint8_t *nonce);
+
+/* peerplay.c */
+void heard(struct peer *p, struct lane *l, const struct frame *f, uint32_t len);
+void play(struct peer *p);
+void forget_sessions(struct peer *p);
+void mutate_conn(struct rng *r, struct rchar_wire_conn *conn);
+struct mood some_mood(struct rng *r);
+
+/* peerlocal.c */
+void use_nodes(struct rng *r);
+
+#endif /* FUZZ_PEERPLAY_H */
