@@ -28,7 +28,6 @@
 /* ---- it calls ---- */
 
 static struct peer peer;
-static uint32_t acks[NR_LANES];
 
 static void new_link(struct peer *p)
 {
@@ -42,7 +41,7 @@ static void new_link(struct peer *p)
 	if (one_in(&p->rng, 10))
 		p->conn.depth = htole16(4 + below(&p->rng, DEPTH - 3));
 	p->next_id = one_in(&p->rng, 4) ? -below(&p->rng, 20) : 1;
-	memset(acks, 0, sizeof(acks));
+	memset(p->acks, 0, sizeof(p->acks));
 	forget_sessions(p);
 }
 
@@ -55,10 +54,12 @@ static int private_length(struct rng *r)
 static void take_reply(struct peer *p, struct lane *l, int index, uint32_t asked_epoch)
 {
 	l->c.seq = le32toh(l->c.reply.resume);
-	l->c.ack = acks[index];
-	if (l->c.reply.epoch == asked_epoch)
+	l->c.ack = p->acks[index];
+	if (l->c.reply.epoch == asked_epoch) {
+		keep_sessions(p, l);
 		return;
-	l->c.seq = l->c.ack = acks[index] = 0;
+	}
+	l->c.seq = l->c.ack = p->acks[index] = p->next_seq[index] = 0;
 	if (!index)
 		forget_sessions(p);
 }
@@ -72,7 +73,7 @@ static bool connect_lane(struct peer *p, int index)
 	int event;
 
 	req.lane = index;
-	req.resume = htole32(acks[index]);
+	req.resume = htole32(p->acks[index]);
 	if (p->mood.mutate && one_in(&p->rng, 12))
 		mutate_conn(&p->rng, &req);
 	event = dial_any(p, l, &req, private_length(&p->rng), hasty ? (int)below(&p->rng, 50) : 6000);
@@ -91,6 +92,8 @@ static bool connect_lane(struct peer *p, int index)
 	for (end = now_ms() + 3000; !l->up && !l->c.gone && now_ms() < end;)
 		pump(p, l, 20);
 	atomic_fetch_add(&shared->count[UP], l->up);
+	if (l->up && !one_in(&p->rng, 30))
+		replay(p, l);
 	return l->up;
 }
 
@@ -133,8 +136,10 @@ static void run_initiator(struct rng r)
 		p->mood = some_mood(&p->rng);
 		play_connection(p);
 		for (i = 0; i < NR_LANES; i++) {
-			if (p->lanes[i].up)
-				acks[i] = p->lanes[i].c.ack;
+			if (p->lanes[i].up) {
+				p->acks[i] = p->lanes[i].c.ack;
+				p->next_seq[i] = p->lanes[i].c.seq;
+			}
 			if (p->lanes[i].c.id || p->lanes[i].c.events)
 				drop_lane(&p->lanes[i], &p->rng);
 		}
@@ -164,8 +169,7 @@ static void refuse(struct rng *r, struct rdma_cm_id *id)
 }
 
 /* The flow goes on when it is the link that we know, and it knows us. */
-static struct rchar_wire_conn good_reply(struct peer *p, const struct rchar_wire_conn *old,
-					 uint32_t old_ack)
+static struct rchar_wire_conn good_reply(struct peer *p, const struct rchar_wire_conn *old)
 {
 	struct rchar_wire_conn reply = p->conn;
 
@@ -173,7 +177,7 @@ static struct rchar_wire_conn good_reply(struct peer *p, const struct rchar_wire
 	reply.depth = htole16(DEPTH);
 	memset(reply.nonce, 0x33, sizeof(reply.nonce));
 	if (p->conn.epoch && old->link_id == p->conn.link_id && old->epoch == p->conn.epoch) {
-		reply.resume = htole32(old_ack);
+		reply.resume = htole32(p->acks[0]);
 		return reply;
 	}
 	reply.resume = 0;
@@ -182,18 +186,26 @@ static struct rchar_wire_conn good_reply(struct peer *p, const struct rchar_wire
 	return reply;
 }
 
+static void end_lane(struct peer *p, struct lane *l)
+{
+	if (l->up) {
+		p->acks[0] = l->c.ack;
+		p->next_seq[0] = l->c.seq;
+	}
+	if (l->there)
+		drop_lane(l, &p->rng);
+}
+
 static void answer(struct peer *p, struct rdma_cm_id *id, const struct rchar_wire_conn *req)
 {
-	uint32_t old_ack = p->lanes[0].c.ack;
 	struct rchar_wire_conn old = p->conn, reply;
 	struct lane *l = &p->lanes[0];
 
-	if (l->there)
-		drop_lane(l, &p->rng);
+	end_lane(p, l);
 	p->conn = *req;
 	p->mood = some_mood(&p->rng);
 	p->nr_lanes = 1;
-	reply = good_reply(p, &old, acks[0] ?: old_ack);
+	reply = good_reply(p, &old);
 	p->conn.epoch = reply.epoch;
 	if (p->mood.mutate && one_in(&p->rng, 12))
 		mutate_conn(&p->rng, &reply);
@@ -202,8 +214,13 @@ static void answer(struct peer *p, struct rdma_cm_id *id, const struct rchar_wir
 		return;
 	}
 	l->c.reply = reply;
-	l->c.seq = reply.resume || reply.epoch == req->epoch ? le32toh(req->resume) : 0;
 	l->c.ack = le32toh(reply.resume);
+	if (reply.epoch == req->epoch) {
+		l->c.seq = le32toh(req->resume);
+		keep_sessions(p, l);
+	} else {
+		p->acks[0] = p->next_seq[0] = 0;
+	}
 }
 
 static void next_request(struct conn *listener, struct rng *r)
@@ -249,13 +266,15 @@ static void run_acceptor(struct rng r)
 			struct lane *l = &p->lanes[0];
 
 			pump(p, l, 0);
+			if (l->greeted && !one_in(&r, 30))
+				replay(p, l);
+			l->greeted = false;
 			for (k = 0; l->up && k < 8 && !l->c.gone; k++)
 				play(p);
 			busy |= l->up;
 			if (!l->there || (!l->c.gone && !one_in(&r, 4000)))
 				continue;
-			acks[0] = l->c.ack;
-			drop_lane(l, &p->rng);
+			end_lane(p, l);
 		}
 		if (!busy)
 			usleep(500);

@@ -86,7 +86,8 @@ static bool has_credit(struct peer *p, struct lane *l)
 {
 	if (l->credits < 2)
 		pump(p, l, 10);
-	return l->there && !l->c.gone && (l->credits >= 2 || one_in(&p->rng, 200));
+	return l->there && !l->c.gone &&
+	       (l->credits >= 2 || (p->mood.mutate && one_in(&p->rng, p->mood.mutate)));
 }
 
 /*
@@ -113,6 +114,8 @@ static void finish(struct peer *p, struct lane *l, struct frame *f)
 	int len = sizeof(f->h) + le32toh(f->h.len);
 	struct rng *r = &p->rng;
 
+	if (f->h.op >= RCHAR_OP_OPEN)
+		memcpy(&p->kept[l - p->lanes][le32toh(f->h.seq) % KEPT], f, len);
 	if (!p->mood.mutate || !one_in(r, p->mood.mutate)) {
 		post_bytes(p, l, f, len);
 		if (one_in(r, 50)) {
@@ -140,6 +143,36 @@ static void finish(struct peer *p, struct lane *l, struct frame *f)
 	}
 }
 
+/* The connection is a new one: keys are of the last one. */
+void keep_sessions(struct peer *p, struct lane *l)
+{
+	int i;
+
+	for (i = 0; i < NR_SESSIONS; i++)
+		if (lane_of(p, &p->sessions[i]) == l) {
+			p->sessions[i].nr_keys = 0;
+			p->sessions[i].offered = false;
+		}
+}
+
+/* What the module has not got of the connections before. */
+void replay(struct peer *p, struct lane *l)
+{
+	uint32_t next = p->next_seq[l - p->lanes];
+
+	while (l->c.seq != next && next - l->c.seq < KEPT && !l->c.gone) {
+		struct frame *f = &p->kept[l - p->lanes][l->c.seq % KEPT];
+
+		if (le32toh(f->h.seq) != l->c.seq || !has_credit(p, l))
+			return;
+		f->h.ack = htole32(l->c.ack);
+		f->h.credits = htole16(l->c.granted);
+		l->c.granted = 0;
+		post_bytes(p, l, f, sizeof(f->h) + le32toh(f->h.len));
+		l->c.seq++;
+	}
+}
+
 static void send_empty(struct peer *p, struct session *s, int op)
 {
 	struct lane *l = lane_of(p, s);
@@ -149,6 +182,8 @@ static void send_empty(struct peer *p, struct session *s, int op)
 		return;
 	if (op == RCHAR_OP_FIN)
 		s->fin = true;
+	if (op == RCHAR_OP_FIN && s->type == RCHAR_TYPE_MEMORY)
+		s->state = OVER;
 	finish(p, l, &f);
 }
 
@@ -228,7 +263,9 @@ static void send_bulk(struct peer *p, struct session *s)
 	if ((int32_t)room < (int32_t)len && !one_in(&p->rng, 100))
 		return;
 	b.attempt = p->conn.attempt;
-	b.key = htole32(one_in(&p->rng, 20) ? rng_next(&p->rng) : l->own ? l->own->rkey : 0);
+	b.key = htole32(l->own ? l->own->rkey : 0);
+	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate))
+		b.key = rng_next(&p->rng);
 	if (one_in(&p->rng, 6))
 		b.attempt = htole32(7);		/* it need not answer */
 	b.offset = htole32(below(&p->rng, OWN - len));
@@ -262,7 +299,8 @@ static void send_taken(struct peer *p, struct session *s)
 		if (len > OWN)
 			len = OWN;
 		post_rdma(p, l, IBV_WR_RDMA_READ, le32toh(s->offer.key),
-			  le32toh(s->offer.offset) + (one_in(&p->rng, 50) ? 4096 : 0), len);
+			  le32toh(s->offer.offset) +
+			  (p->mood.mutate && one_in(&p->rng, p->mood.mutate) ? 4096 : 0), len);
 	}
 	if (!begin(p, l, &f, RCHAR_OP_TAKEN, s, sizeof(t)))
 		return;
@@ -338,7 +376,8 @@ static void send_map(struct peer *p, struct session *s)
 	n = one_in(&p->rng, 3) ? 1 : chunks - s->nr_keys % chunks;
 	map.m.count = htole32(n);
 	for (i = 0; i < n; i++)
-		map.m.keys[i] = htole32(one_in(&p->rng, 30) ? rng_next(&p->rng) : l->own ? l->own->rkey : 0);
+		map.m.keys[i] = htole32(p->mood.mutate && one_in(&p->rng, p->mood.mutate) ?
+					rng_next(&p->rng) : l->own ? l->own->rkey : 0);
 	if (!begin(p, l, &f, RCHAR_OP_MAP, s, sizeof(map.m) + n * 4))
 		return;
 	memcpy(f.payload, &map, sizeof(map.m) + n * 4);
@@ -383,6 +422,7 @@ static void ask_open(struct peer *p, struct session *s)
 	s->id = one_in(&p->rng, 60) && old ? old : p->next_id++ ?: p->next_id++;
 	s->type = o.type;
 	s->given = 65536;
+	s->fin = o.flags & RCHAR_OPEN_NOSEND;
 	if (o.type == RCHAR_TYPE_MESSAGE) {
 		s->max_message = 1 + below(&p->rng, MAX_MESSAGE);
 		o.max_message = htole32(s->max_message);
@@ -483,7 +523,10 @@ static void heard_session(struct peer *p, struct session *s, const struct frame 
 		s->state = OVER;
 		break;
 	case RCHAR_OP_DATA: case RCHAR_OP_MSG:
-		s->got += len;
+		if (f->h.flags & RCHAR_FRAME_INSTEAD)
+			s->offered = false;
+		else
+			s->got += len;
 		break;
 	case RCHAR_OP_MAP:
 		heard_map(p, s, (const void *)f->payload);
@@ -513,7 +556,7 @@ void heard(struct peer *p, struct lane *l, const struct frame *f, uint32_t len)
 	if (f->h.op == RCHAR_OP_READY)
 		l->up = true;
 	if (f->h.op == RCHAR_OP_HELLO && !p->initiator && !one_in(&p->rng, 60))
-		l->up = greet(p, l, RCHAR_OP_READY, p->conn.nonce);
+		l->up = l->greeted = greet(p, l, RCHAR_OP_READY, p->conn.nonce);
 	if (f->h.op < RCHAR_OP_OPEN)
 		return;
 	if (!p->mood.no_acks)
@@ -554,7 +597,7 @@ static void play_open(struct peer *p, struct session *s)
 
 	if (dice < 8)
 		send_status(p, s, RCHAR_OP_RESET);
-	else if (dice < 14)
+	else if (dice < 14 && !s->in_message && !s->bulk_left)
 		send_empty(p, s, RCHAR_OP_FIN);
 	else if (dice < 20)
 		send_empty(p, s, RCHAR_OP_STOP);
@@ -566,8 +609,8 @@ static void play_open(struct peer *p, struct session *s)
 		send_window(p, s);
 	else if (s->bulk_left)
 		dice < 600 ? send_instead(p, s) : (void)0;
-	else if (s->fin && !one_in(&p->rng, 200))
-		send_window(p, s);
+	else if (s->fin && !(p->mood.mutate && one_in(&p->rng, p->mood.mutate)))
+		return;
 	else if (s->type == RCHAR_TYPE_MESSAGE)
 		send_message(p, s);
 	else if (dice < 250)

@@ -9,6 +9,7 @@
 #define NR_SESSIONS 10
 #define NR_LANES 4
 #define NR_KEYS 16
+#define KEPT 64			/* frames that may have to be sent again; of more nobody knows */
 #define OWN (256u << 10)	/* bytes of ours that the module may be told to reach */
 #define OWN_PORT 7999
 
@@ -36,6 +37,7 @@ struct lane {
 	struct conn c;
 	bool there;		/* has resources */
 	bool up;		/* greeted */
+	bool greeted;		/* just now, by who called: what it lacks comes next */
 	int credits;		/* frames that we may send */
 	int under_way;		/* sends that have not completed */
 	unsigned int withheld;	/* buffers that the module is not told of */
@@ -58,8 +60,11 @@ struct peer {
 	struct session sessions[NR_SESSIONS];
 	uint32_t next_id;
 	uint32_t stale_keys[NR_KEYS];	/* of sessions and connections before */
-	struct frame last;		/* to send again */
+	struct frame last;		/* to send again, wrongly */
 	int last_len;
+	struct frame kept[NR_LANES][KEPT];
+	/* of each lane, when its connection ended */
+	uint32_t next_seq[NR_LANES], acks[NR_LANES];
 };
 
 enum { FRAMES, REQUESTS, RDMAS, GOOD, UP, REFUSED, BROKEN, KILLED, OPENS, LOCAL_IO, HEARD };
@@ -81,6 +86,8 @@ bool greet(struct peer *p, struct lane *l, int op, const uint8_t *nonce);
 void heard(struct peer *p, struct lane *l, const struct frame *f, uint32_t len);
 void play(struct peer *p);
 void forget_sessions(struct peer *p);
+void keep_sessions(struct peer *p, struct lane *l);
+void replay(struct peer *p, struct lane *l);
 void mutate_conn(struct rng *r, struct rchar_wire_conn *conn);
 struct mood some_mood(struct rng *r);
 
