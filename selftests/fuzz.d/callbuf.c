@@ -10,21 +10,21 @@
 size_t some_length(struct rng *r)
 {
 	static const size_t edges[] = { 4095, 4096, 4097, 16384, 65535, 65536, 65537, 262143, 262144 };
-	uint32_t dice = below(r, 1000);
+	uint32_t dice = below(r, 10000);
 
-	if (dice < 500)
+	if (dice < 6000)
 		return below(r, 65);
-	if (dice < 780)
+	if (dice < 8900)
 		return below(r, 5000);
-	if (dice < 880)
+	if (dice < 9400)
 		return PICK(r, edges);
-	if (dice < 970)
+	if (dice < 9850)
 		return below(r, 65536);
-	if (dice < 992)
+	if (dice < 9970)
 		return below(r, 1 << 20);
-	if (dice < 998)
+	if (dice < 9990)
 		return 1 << 20;
-	return dice < 999 ? BIG : 0;
+	return dice < 9994 ? BIG : 0;
 }
 
 int64_t some_offset(struct rng *r, size_t len)

@@ -31,7 +31,7 @@
 #define NR_GROUPS 4
 #define MAX_THREADS 3
 #define TICK_US 4000
-#define STUCK_MS 25		/* a call that waits so long gets a signal */
+#define STUCK_MS 40		/* a call that waits so long gets a signal */
 #define KILL_MS 30000		/* what is killed must be gone by then */
 #define LATE_MS 12000		/* who does not end by itself is killed */
 
@@ -361,7 +361,7 @@ static bool kill_group(pid_t group)
 
 static void start_group(struct crew *g, uint64_t seed, struct rng *r)
 {
-	long long life = 200 + below(r, 3000);
+	long long life = 300 + below(r, 8000);
 
 	g->early = one_in(r, 2);
 	g->kill_at = now_ms() + (g->early ? (long long)below(r, life) : life + LATE_MS);

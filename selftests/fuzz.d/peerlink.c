@@ -22,6 +22,50 @@ static bool post_receive(struct conn *c, uint64_t i)
 	return !ibv_post_recv(c->id->qp, &wr, &bad);
 }
 
+/*
+ * What connections of this process have in common, and buffers that they use in turn: to
+ * register memory takes longer than to connect.
+ */
+static struct ibv_pd *pd;
+static struct ibv_mr *local, *own;
+static struct spare {
+	uint8_t *mem;
+	struct ibv_mr *mr;
+	bool used;
+} spares[NR_LANES];
+
+static bool register_memory(struct ibv_context *verbs)
+{
+	int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+		  IBV_ACCESS_REMOTE_ATOMIC;
+
+	if (!pd)
+		pd = ibv_alloc_pd(verbs);
+	if (pd && !local)
+		local = ibv_reg_mr(pd, own_memory, OWN, IBV_ACCESS_LOCAL_WRITE);
+	if (pd && !own)
+		own = ibv_reg_mr_iova(pd, own_memory, OWN, 0, all);
+	return local && own;
+}
+
+static struct spare *take_spare(void)
+{
+	struct spare *s = spares;
+
+	while (s < spares + NR_LANES && s->used)
+		s++;
+	if (s == spares + NR_LANES)
+		return NULL;
+	if (!s->mem)
+		s->mem = calloc(DEPTH + SENDS, BUF);
+	if (s->mem && !s->mr)
+		s->mr = ibv_reg_mr(pd, s->mem, (DEPTH + SENDS) * BUF, IBV_ACCESS_LOCAL_WRITE);
+	if (!s->mr)
+		return NULL;
+	s->used = true;
+	return s;
+}
+
 static bool set_up(struct lane *l)
 {
 	struct ibv_qp_init_attr attr = {
@@ -29,23 +73,23 @@ static bool set_up(struct lane *l)
 		.cap = { .max_send_wr = 64, .max_recv_wr = DEPTH, .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
-	int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
-		  IBV_ACCESS_REMOTE_ATOMIC;
 	struct conn *c = &l->c;
 	int i;
 
 	l->there = true;
-	c->pd = ibv_alloc_pd(c->id->verbs);
-	c->cq = ibv_create_cq(c->id->verbs, 256, NULL, NULL, 0);
-	c->mem = calloc(DEPTH + SENDS, BUF);
-	if (!c->pd || !c->cq || !c->mem)
+	if (!register_memory(c->id->verbs))
 		return false;
-	c->mr = ibv_reg_mr(c->pd, c->mem, (DEPTH + SENDS) * BUF, IBV_ACCESS_LOCAL_WRITE);
-	l->local = ibv_reg_mr(c->pd, own_memory, OWN, IBV_ACCESS_LOCAL_WRITE);
-	l->own = ibv_reg_mr_iova(c->pd, own_memory, OWN, 0, all);
+	l->spare = take_spare();
+	if (!l->spare)
+		return false;
+	c->pd = pd;
+	c->mem = l->spare->mem;
+	c->mr = l->spare->mr;
+	l->own_key = own->rkey;
+	c->cq = ibv_create_cq(c->id->verbs, 256, NULL, NULL, 0);
 	attr.send_cq = c->cq;
 	attr.recv_cq = c->cq;
-	if (!c->mr || !l->local || !l->own || rdma_create_qp(c->id, c->pd, &attr))
+	if (!c->cq || rdma_create_qp(c->id, pd, &attr))
 		return false;
 	for (i = 0; i < DEPTH; i++)
 		if (!post_receive(c, i))
@@ -62,21 +106,19 @@ void drop_lane(struct lane *l, struct rng *r)
 		rdma_disconnect(c->id);
 	if (c->id && c->id->qp)
 		rdma_destroy_qp(c->id);
-	if (l->own)
-		ibv_dereg_mr(l->own);
-	if (l->local)
-		ibv_dereg_mr(l->local);
-	if (c->mr)
-		ibv_dereg_mr(c->mr);
 	if (c->cq)
 		ibv_destroy_cq(c->cq);
-	if (c->pd)
-		ibv_dealloc_pd(c->pd);
 	if (c->id)
 		rdma_destroy_id(c->id);
 	if (c->events)
 		rdma_destroy_event_channel(c->events);
-	free(c->mem);
+	if (l->spare)
+		l->spare->used = false;
+	/* What it was told of is another key's. */
+	if (own && one_in(r, 8)) {
+		ibv_dereg_mr(own);
+		own = NULL;
+	}
 	memset(l, 0, sizeof(*l));
 }
 
@@ -252,7 +294,7 @@ bool post_bytes(struct peer *p, struct lane *l, const struct frame *f, int len)
 bool post_rdma(struct peer *p, struct lane *l, int opcode, uint32_t key, uint64_t at, uint32_t len)
 {
 	uint32_t from = below(&p->rng, OWN - len + 1) & ~7u;
-	struct ibv_sge sge = { (uintptr_t)own_memory + from, len, l->local->lkey };
+	struct ibv_sge sge = { (uintptr_t)own_memory + from, len, local->lkey };
 	struct ibv_send_wr wr = { .wr_id = RDMA_ID, .sg_list = &sge, .num_sge = 1, .opcode = opcode };
 
 	wr.wr.rdma.remote_addr = at;

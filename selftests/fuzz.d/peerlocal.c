@@ -34,10 +34,10 @@ static void tick(struct rng *r)
 
 static size_t some_size(struct rng *r)
 {
-	switch (below(r, 8)) {
+	switch (below(r, 30)) {
 	case 0: return below(r, MOST);
-	case 1: return 262144 + below(r, 100000);	/* not copied */
-	case 2: return 65536 + below(r, 10);
+	case 1: case 2: return 262144 + below(r, 100000);	/* not copied */
+	case 3: case 4: return 65536 + below(r, 10);
 	default: return below(r, 5000);
 	}
 }
@@ -129,6 +129,8 @@ void use_nodes(struct rng *r)
 				use_memory(r, fd);
 			else
 				use_session(r, fd);
+			/* The frames are what matters. */
+			usleep(500);
 		}
 		close(fd);
 	}

@@ -13,7 +13,7 @@
 
 struct mood some_mood(struct rng *r)
 {
-	static const uint32_t rates[] = { 0, 0, 2000, 2000, 500, 500, 100, 20 };
+	static const uint32_t rates[] = { 0, 0, 1000, 300, 300, 100, 30, 10 };
 	struct mood m = { .mutate = PICK(r, rates) };
 
 	m.no_credits = one_in(r, 12);
@@ -263,7 +263,7 @@ static void send_bulk(struct peer *p, struct session *s)
 	if ((int32_t)room < (int32_t)len && !one_in(&p->rng, 100))
 		return;
 	b.attempt = p->conn.attempt;
-	b.key = htole32(l->own ? l->own->rkey : 0);
+	b.key = htole32(l->own_key);
 	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate))
 		b.key = rng_next(&p->rng);
 	if (one_in(&p->rng, 6))
@@ -377,7 +377,7 @@ static void send_map(struct peer *p, struct session *s)
 	map.m.count = htole32(n);
 	for (i = 0; i < n; i++)
 		map.m.keys[i] = htole32(p->mood.mutate && one_in(&p->rng, p->mood.mutate) ?
-					rng_next(&p->rng) : l->own ? l->own->rkey : 0);
+					rng_next(&p->rng) : l->own_key);
 	if (!begin(p, l, &f, RCHAR_OP_MAP, s, sizeof(map.m) + n * 4))
 		return;
 	memcpy(f.payload, &map, sizeof(map.m) + n * 4);

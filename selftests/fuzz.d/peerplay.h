@@ -41,7 +41,8 @@ struct lane {
 	int credits;		/* frames that we may send */
 	int under_way;		/* sends that have not completed */
 	unsigned int withheld;	/* buffers that the module is not told of */
-	struct ibv_mr *local, *own;
+	uint32_t own_key;	/* of own_memory, for the module */
+	struct spare *spare;	/* its buffers */
 };
 
 /* How a connection misbehaves. */
