@@ -220,7 +220,7 @@ static void send_bytes(struct peer *p, struct session *s, int op, int flags, uin
 
 static void send_data(struct peer *p, struct session *s)
 {
-	uint32_t room = s->edge - s->sent, len = 1 + below(&p->rng, one_in(&p->rng, 4) ? LONGEST : 200);
+	uint32_t room = s->edge - s->sent, len = 1 + below(&p->rng, one_in(&p->rng, 25) ? LONGEST : 200);
 
 	if (one_in(&p->rng, 400))
 		room = LONGEST;
@@ -231,7 +231,7 @@ static void send_data(struct peer *p, struct session *s)
 
 static void send_message(struct peer *p, struct session *s)
 {
-	uint32_t len = 1 + below(&p->rng, one_in(&p->rng, 5) ? LONGEST : 300);
+	uint32_t len = 1 + below(&p->rng, one_in(&p->rng, 25) ? LONGEST : 300);
 	int flags = (s->in_message ? 0 : RCHAR_FRAME_FIRST) | RCHAR_FRAME_LAST;
 
 	if (one_in(&p->rng, 4) && s->in_message + LONGEST < s->max_message) {
@@ -334,7 +334,7 @@ static void reach_region(struct peer *p, struct session *s)
 {
 	static const int ops[] = { IBV_WR_RDMA_READ, IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE,
 				   IBV_WR_RDMA_WRITE };
-	uint32_t chunk = s->nr_keys ? below(&p->rng, s->nr_keys) : 0, len = 1 + below(&p->rng, 5000);
+	uint32_t chunk = s->nr_keys ? below(&p->rng, s->nr_keys) : 0, len = 1 + below(&p->rng, one_in(&p->rng, 10) ? 5000 : 100);
 	uint32_t key = s->nr_keys ? s->keys[chunk] : 0;
 	uint64_t size = s->shift ? 1ull << s->shift : 4096, at;
 	int op = PICK(&p->rng, ops);
@@ -613,7 +613,7 @@ static void play_open(struct peer *p, struct session *s)
 		return;
 	else if (s->type == RCHAR_TYPE_MESSAGE)
 		send_message(p, s);
-	else if (dice < 250)
+	else if (dice < 165)
 		send_bulk(p, s);
 	else
 		send_data(p, s);
