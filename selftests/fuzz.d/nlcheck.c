@@ -188,7 +188,11 @@ void check_error(const struct request *q, enum who who, int error, const char *w
 {
 	bool nobody = who == WHO_NOBODY || who == WHO_USERNS;
 	const char *name = q->cmd ? q->cmd->name : "no command";
+	const struct nlmsghdr *h = (const void *)q->buf;
 
+	/* Without that flag it is no request: its ack says nothing. */
+	if (!(h->nlmsg_flags & NLM_F_REQUEST))
+		return;
 	if (nobody && q->cmd && q->cmd->admin) {
 		if (!error)
 			finding("nobody may", "%s", name);
@@ -203,6 +207,6 @@ void check_error(const struct request *q, enum who who, int error, const char *w
 		char key[48];
 
 		snprintf(key, sizeof(key), "no words, errno %d, %s", error, name);
-		finding(key, "flags %#x", ((const struct nlmsghdr *)q->buf)->nlmsg_flags);
+		finding(key, "flags %#x", h->nlmsg_flags);
 	}
 }

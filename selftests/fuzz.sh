@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# fuzz.sh WHAT SEED SECONDS - one of the fuzzers (peer, netlink, calls) in one machine that
+# is both ends. 'selftests/fuzz' boots it. The log of the last inputs is kept in /root/save.
+. ./ksft.sh
+what=$1 seed=$2 seconds=$3
+mkdir -p /root/save
+log=/root/save/$what.log
+short=(open-timeout 300ms recovery-timeout 1s linger 300ms)
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+# A channel of each type, and one that connects to it. What exists is left as it is.
+add_fuzzed() {
+	local t
+
+	for t in stream message memory; do
+		case $t in memory) size=(size 1m) ;; *) size=() ;; esac
+		rchar add f-$t-l $t listen 10.0.0.1 "${short[@]}" "${size[@]}"
+		rchar -w "${1:-60}" add f-$t-c $t connect 10.0.0.1/f-$t-l "${short[@]}"
+	done
+}
+
+# What the peer answers: see fuzz.d/fuzzpeer.c.
+add_called() {
+	local t
+
+	for t in stream message memory; do
+		rchar add p-$t $t connect 10.0.0.1:7999/p-$t "${short[@]}"
+	done
+}
+
+# Bytes that must come through, one file after the other.
+honest_writer() {
+	local n=0
+
+	while [ ! -e /tmp/stop ]; do
+		rio write /dev/rchar/honest-c $((++n)) 2000000 || { touch /tmp/broken; break; }
+	done
+}
+honest_reader() {
+	local n=0 got
+
+	while [ ! -e /tmp/stop ]; do
+		n=$((n + 1))
+		got=$(rio read /dev/rchar/honest-l $n)
+		[ "$got" = 2000000 ] || { echo "honest file $n: '$got' bytes"; touch /tmp/broken; break; }
+		echo . >>/tmp/honest
+	done
+}
+start_honest() {
+	rchar add honest-l stream listen 10.0.0.1
+	rchar -w 60 add honest-c stream connect 10.0.0.1/honest-l
+	honest_writer &
+	honest=$!
+	honest_reader &
+	honest+=" $!"
+}
+stop_honest() {
+	touch /tmp/stop
+	# Both end after the file that they are at, or one waits for the other.
+	# shellcheck disable=SC2086 # words
+	until_true 60 eval '! kill -0 '${honest% *}' 2>/dev/null || ! kill -0 '${honest#* }' 2>/dev/null' ||
+		fail "honest traffic stands still"
+	[ ! -e /tmp/broken ] || fail "honest traffic was touched"
+	[ -s /tmp/honest ] || fail "no honest traffic came through"
+	echo "honest files $(wc -l </tmp/honest)"
+}
+
+# Programs that use whatever there is, while it is changed below them.
+traffic() { # CHANNEL COMMAND...
+	local node=/dev/rchar/$1
+
+	shift
+	while [ ! -e /tmp/stop ]; do
+		[ -e "$node" ] || { sleep 0.2; continue; }
+		timeout 3 "$@" >/dev/null 2>&1
+	done
+}
+start_traffic() {
+	traffic f-stream-l dd if=/dev/rchar/f-stream-l of=/dev/null bs=64k &
+	traffic f-stream-c dd if=/dev/zero of=/dev/rchar/f-stream-c bs=300k count=20 &
+	traffic f-message-l dd if=/dev/rchar/f-message-l of=/dev/null bs=64k &
+	traffic f-message-c dd if=/dev/zero of=/dev/rchar/f-message-c bs=3000 count=200 &
+	traffic f-memory-c dd if=/dev/zero of=/dev/rchar/f-memory-c bs=30000 count=30 conv=notrunc,fsync &
+}
+disturb() {
+	local n=0
+
+	while [ ! -e /tmp/stop ]; do
+		sleep 2
+		# Only what requests at random have deleted is missing.
+		add_fuzzed 0
+		[ $((++n % 3)) != 0 ] || { rdma-del; rdma-add; }
+	done >/dev/null 2>&1
+}
+
+# Should the kernel die: the console has what came last.
+tell_console() {
+	while sleep 3; do
+		tr -d '\0' <"$log" | sort -n | tail -n 4 >/dev/ttyS0
+	done 2>/dev/null
+}
+
+add_fuzzed || fail "channels could not be made"
+tell_console &
+teller=$!
+case $what in
+peer)
+	add_called
+	start_honest
+	fuzzpeer --seed "$seed" --seconds "$seconds" --log "$log" 10.0.0.1 ;;
+calls)
+	fuzzcalls --seed "$seed" --seconds "$seconds" --log "$log" ;;
+netlink)
+	start_traffic 2>/dev/null
+	disturb &
+	fuzznetlink --seed "$seed" --seconds "$seconds" --log "$log" ;;
+*)
+	echo "FAILED: no fuzzer '$what'"; exit 2 ;;
+esac >/tmp/out 2>&1
+ret=$?
+grep -v '^inputs ' /tmp/out
+[ $ret = 0 ] || fail "fuzz$what ended with $ret"
+[ "$what" != peer ] || stop_honest
+touch /tmp/stop
+kill $teller
+
+# The module still does what it should.
+timeout 30 rchar version >/dev/null || fail "the module does not answer"
+for name in ns-0 ns-1 ns-2; do
+	rchar del $name 2>/dev/null
+done
+timeout 60 rchar del all || fail "'rchar del all'"
+[ -z "$(rchar)" ] || fail "channels are left: $(rchar)"
+rchar add after stream listen 10.0.0.1
+rchar -w 60 add afterwards stream connect 10.0.0.1/after || fail "no connection afterwards"
+[ "$(rio write /dev/rchar/afterwards 1 100000 & timeout 60 rio read /dev/rchar/after 1; wait)" = 100000 ] ||
+	fail "no bytes afterwards"
+rchar del all
+grep '^inputs ' /tmp/out
+[ $failed = 0 ]
