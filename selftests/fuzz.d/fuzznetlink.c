@@ -44,12 +44,14 @@ static struct request q;
 static void open_socket(void)
 {
 	struct timeval tv = { .tv_sec = ANSWER_MS / 1000 };
+	struct sockaddr_nl any = { .nl_family = AF_NETLINK };
 	int one = 1, size = 1 << 20;
 
 	if (sock >= 0)
 		close(sock);
 	sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-	if (sock < 0) {
+	/* One that has no number yet gets no events: the kernel's own is 0, too. */
+	if (sock < 0 || bind(sock, (void *)&any, sizeof(any))) {
 		perror("socket");
 		exit(2);
 	}
@@ -320,6 +322,8 @@ int main(int argc, char **argv)
 	}
 	if (!read_until(send_probe(), &out))
 		finding("the module does not answer at the end", "%s", strerror(errno));
+	if (!atomic_load(&shared->count[EVENTS]))
+		finding("no events", "in %d s", o.seconds);
 	printf("accepted %lu, refused %lu, not permitted %lu, without answer %lu, dumps %lu, events %lu\n",
 	       atomic_load(&shared->count[OK]), atomic_load(&shared->count[REFUSED]),
 	       atomic_load(&shared->count[EPERMS]), atomic_load(&shared->count[SILENT]),
