@@ -69,7 +69,7 @@ static bool connect_lane(struct peer *p, int index)
 	bool hasty = one_in(&p->rng, 50);
 	struct lane *l = &p->lanes[index];
 	struct rchar_wire_conn req = p->conn;
-	long long end;
+	long long end, begun = now_ms();
 	int event;
 
 	req.lane = index;
@@ -77,6 +77,7 @@ static bool connect_lane(struct peer *p, int index)
 	if (p->mood.mutate && one_in(&p->rng, 12))
 		mutate_conn(&p->rng, &req);
 	event = dial_any(p, l, &req, private_length(&p->rng), hasty ? (int)below(&p->rng, 50) : 6000);
+	atomic_fetch_add(&shared->count[DIAL_MS], now_ms() - begun);
 	if (event != RDMA_CM_EVENT_ESTABLISHED) {
 		atomic_fetch_add(&shared->count[REFUSED], 1);
 		if (l->c.reject_reason == RCHAR_REASON_BUSY)
@@ -89,8 +90,10 @@ static bool connect_lane(struct peer *p, int index)
 		return true;		/* and says nothing, or something else first */
 	if (!greet(p, l, RCHAR_OP_HELLO, l->c.reply.nonce))
 		return false;
-	for (end = now_ms() + 3000; !l->up && !l->c.gone && now_ms() < end;)
+	begun = now_ms();
+	for (end = begun + 3000; !l->up && !l->c.gone && now_ms() < end;)
 		pump(p, l, 20);
+	atomic_fetch_add(&shared->count[GREET_MS], now_ms() - begun);
 	atomic_fetch_add(&shared->count[UP], l->up);
 	if (l->up && !one_in(&p->rng, 30))
 		replay(p, l);
@@ -110,16 +113,19 @@ static bool all_there(struct peer *p)
 static void play_connection(struct peer *p)
 {
 	uint32_t left = one_in(&p->rng, 4) ? below(&p->rng, 100) : 500 + below(&p->rng, 6000);
+	long long begun;
 	int i;
 
 	for (i = 0; i < p->nr_lanes; i++)
 		if (!connect_lane(p, i))
 			return;
+	begun = now_ms();
 	while (left-- && all_there(p)) {
 		for (i = 0; i < p->nr_lanes; i++)
 			pump(p, &p->lanes[i], 0);
 		play(p);
 	}
+	atomic_fetch_add(&shared->count[PLAY_MS], now_ms() - begun);
 	atomic_fetch_add(&shared->count[BROKEN], !all_there(p));
 }
 
@@ -407,7 +413,9 @@ int main(int argc, char **argv)
 {
 	struct options o = fuzz_start(argc, argv, "fuzzpeer --seed S --seconds N [--log FILE] ADDR");
 	static const char *const names[] = { "frames", "requests", "rdmas", "good", "up", "refused", "broken",
-					     "killed", "opens", "local", "heard" };
+					     "killed", "opens", "local", "heard", "ms of dialling",
+					     "greeting", "waiting for credits", "playing" };
+	int last = sizeof(names) / sizeof(names[0]) - 1;
 	long long end = now_ms() + o.seconds * 1000ll;
 	struct rng r = rng_make(o.seed, 0);
 	uint64_t started = 0;
@@ -431,8 +439,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < NR_ROLES && !stuck; i++)
 		if (children[i].pid > 0)
 			stuck = !watch(i, true);
-	for (i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++)
-		printf("%s %lu%s", names[i], atomic_load(&shared->count[i]), i == HEARD ? "\n" : ", ");
+	for (i = 0; i <= last; i++)
+		printf("%s %lu%s", names[i], atomic_load(&shared->count[i]), i == last ? "\n" : ", ");
 	if (!atomic_load(&shared->count[GOOD]))
 		finding("no good connection", "at all");
 	return fuzz_end();

@@ -2,6 +2,7 @@
 /* Programs of this host at the other ends of what the peer plays with. */
 #define _GNU_SOURCE
 #include "peerplay.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -107,6 +108,22 @@ static void use_memory(struct rng *r, int fd)
 	(void)n;
 }
 
+/* Whatever the peer answers: "Errno table" in Documentation/uapi.rst. */
+static void check_open(const char *node)
+{
+	static const int documented[] = { ECONNREFUSED, ETIMEDOUT, EINTR, ENODEV, ENOENT, ENXIO, EACCES,
+					  ECONNRESET, ENOMEM, EOPNOTSUPP };
+	int error = errno;
+	char key[48];
+	size_t i;
+
+	for (i = 0; i < sizeof(documented) / sizeof(documented[0]); i++)
+		if (documented[i] == error)
+			return;
+	snprintf(key, sizeof(key), "open %s %s", strerrorname_np(error) ?: "?", node);
+	finding(key, "undocumented errno %d", error);
+}
+
 /* Opens, uses and closes for ever; whoever started this kills it. */
 void use_nodes(struct rng *r)
 {
@@ -124,6 +141,7 @@ void use_nodes(struct rng *r)
 		snprintf(path, sizeof(path), "/dev/rchar/%s", node);
 		fd = open(path, one_in(r, 3) ? O_RDWR | O_NONBLOCK : one_in(r, 10) ? O_RDONLY : O_RDWR);
 		if (fd < 0) {
+			check_open(node);
 			usleep(1000);
 			continue;
 		}

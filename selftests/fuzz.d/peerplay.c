@@ -84,8 +84,12 @@ static int mutate_frame(struct peer *p, struct frame *f, int len)
 
 static bool has_credit(struct peer *p, struct lane *l)
 {
-	if (l->credits < 2)
+	if (l->credits < 2) {
+		long long begun = now_ms();
+
 		pump(p, l, 10);
+		atomic_fetch_add(&shared->count[CREDIT_MS], now_ms() - begun);
+	}
 	return l->there && !l->c.gone &&
 	       (l->credits >= 2 || (p->mood.mutate && one_in(&p->rng, p->mood.mutate)));
 }

@@ -68,7 +68,8 @@ struct peer {
 	uint32_t next_seq[NR_LANES], acks[NR_LANES];
 };
 
-enum { FRAMES, REQUESTS, RDMAS, GOOD, UP, REFUSED, BROKEN, KILLED, OPENS, LOCAL_IO, HEARD };
+enum { FRAMES, REQUESTS, RDMAS, GOOD, UP, REFUSED, BROKEN, KILLED, OPENS, LOCAL_IO, HEARD,
+       DIAL_MS, GREET_MS, CREDIT_MS, PLAY_MS };
 
 extern uint8_t own_memory[OWN];
 
