@@ -671,7 +671,7 @@ void play(struct peer *p)
 			ask_open(p, s);
 		break;
 	case OPENING:
-		if (!p->initiator && one_in(&p->rng, 10))
+		if (!p->initiator && one_in(&p->rng, 4))
 			send_status(p, s, one_in(&p->rng, 3) ? RCHAR_OP_RESET : RCHAR_OP_REFUSED);
 		else if (!p->initiator)
 			send_opened(p, s);
