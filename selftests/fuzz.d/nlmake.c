@@ -310,8 +310,9 @@ static void spoil_attr(struct request *q, struct rng *r, uint32_t how)
 		a->nla_len = q->len - at;
 		q->broken = true;
 		break;
-	case 7:		/* other bytes */
-		if (len > NLA_HDRLEN)
+	case 7:		/* other bytes; but no region that takes most of the memory */
+		if (len > NLA_HDRLEN && !(q->cmd && q->cmd->cmd == RCHAR_CMD_CHANNEL_NEW &&
+					  a->nla_type == RCHAR_A_CHANNEL_SIZE))
 			q->buf[at + NLA_HDRLEN + below(r, len - NLA_HDRLEN)] ^= 1 << below(r, 8);
 		break;
 	}
