@@ -114,14 +114,23 @@ void rchar_import_bury(struct rchar_session *session)
 }
 
 /**
- * rchar_import_closed() - the file is closed: nothing may be posted behind FIN
- * @session: the session; its lock is held
- *
- * What is left is of programs that were killed.
+ * rchar_import_closed() - the file is closed: nothing may be posted after FIN
+ * @session: the session; its lock is held. rchar_import_cancel() comes next.
  */
 void rchar_import_closed(struct rchar_session *session)
 {
 	lockdep_assert_held(&session->lock);
+	rchar_rdma_stop(session->flow, &session->import->keys, -EINTR);
+}
+
+/**
+ * rchar_import_cancel() - end what waits in a closed session: it is of killed programs
+ * @session: the session, bound to a link
+ *
+ * Context: process.
+ */
+void rchar_import_cancel(struct rchar_session *session)
+{
 	rchar_rdma_cancel(session->flow, &session->import->keys, -EINTR);
 }
 

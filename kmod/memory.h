@@ -35,6 +35,7 @@ void rchar_import_free(struct rchar_import *import);
 void rchar_import_dead(struct rchar_session *session);
 void rchar_import_bury(struct rchar_session *session);
 void rchar_import_closed(struct rchar_session *session);
+void rchar_import_cancel(struct rchar_session *session);
 enum rchar_frame_error rchar_import_opened(struct rchar_session *session,
 					   const struct rchar_wire_region *region);
 int rchar_import_map(struct rchar_session *session, const struct rchar_hdr *hdr,

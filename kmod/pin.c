@@ -5,18 +5,20 @@
 #include <linux/sched/signal.h>
 
 /*
- * Count first and look afterwards: of two threads that ask for the last pages one is
- * refused. RLIMIT_MEMLOCK limits what verbs register (ib_umem_get() in
+ * Look and count in one step: of two threads that ask for the last pages one is refused.
+ * RLIMIT_MEMLOCK limits what verbs register (ib_umem_get() in
  * drivers/infiniband/core/umem.c), so it limits this too.
  */
 static bool charge(struct mm_struct *mm, unsigned int nr)
 {
-	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	s64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	s64 pinned = atomic64_read(&mm->pinned_vm);
 
-	if (atomic64_add_return(nr, &mm->pinned_vm) <= limit || capable(CAP_IPC_LOCK))
-		return true;
-	atomic64_sub(nr, &mm->pinned_vm);
-	return false;
+	do {
+		if (pinned + nr > limit && !capable(CAP_IPC_LOCK))
+			return false;
+	} while (!atomic64_try_cmpxchg(&mm->pinned_vm, &pinned, pinned + nr));
+	return true;
 }
 
 /**

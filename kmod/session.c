@@ -626,6 +626,7 @@ void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 void rchar_session_close(struct rchar_session *session)
 {
 	struct rchar_channel *channel = session->channel;
+	bool cancel = false;
 	LIST_HEAD(dropped);
 
 	spin_lock_bh(&channel->lock);
@@ -639,7 +640,8 @@ void rchar_session_close(struct rchar_session *session)
 		session->deadline = jiffies +
 			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
 		rchar_session_move(session, RCHAR_SESSION_CLOSING);
-		if (session->import)
+		cancel = session->import;
+		if (cancel)
 			rchar_import_closed(session);
 		/* With FIN a memory session is over. */
 		rchar_session_shut(session, session->import ? RCHAR_SHUT_WR :
@@ -650,6 +652,8 @@ void rchar_session_close(struct rchar_session *session)
 	}
 	spin_unlock_bh(&session->lock);
 	rchar_seg_free_list(&dropped);
+	if (cancel)
+		rchar_import_cancel(session);
 	rchar_session_put(session);
 }
 
