@@ -10,17 +10,18 @@
 #include "cm.h"
 #include "lane.h"
 #include "ledger.h"
+#include "link_priv.h"
 #include "netlink.h"
 #include "seq.h"
 #include "trace.h"
 
-static DEFINE_MUTEX(links_lock);	/* protects the table; never held over the CM */
-static LIST_HEAD(links);		/* in order of serial */
+DEFINE_MUTEX(rchar_links_lock);	/* protects the table; never held over the CM */
+LIST_HEAD(rchar_links);		/* in order of serial */
 static u32 last_serial;
-static bool shutting_down;		/* links_lock: no new links */
+static bool shutting_down;		/* rchar_links_lock: no new links */
 
 /* Destroying a link waits for its lanes, so it has a queue of its own. */
-static struct workqueue_struct *link_wq;
+struct workqueue_struct *rchar_link_wq;
 static const struct rchar_link_ops *link_ops;
 static atomic64_t nr_bad_frames;
 
@@ -82,12 +83,16 @@ static bool all_up(struct rchar_link *link)
 	return up;
 }
 
-/*
- * The one place where a link changes state. False: it is dying, or already there, or to
- * be up and a lane is not.
+/**
+ * rchar_link_move() - the one place where a link changes state
+ * @link: the link
+ * @to: the new state
+ * @reason: why, when it goes down
+ *
+ * Return: false when it is dying, or already there, or to be up and a lane is not.
  */
-static bool move(struct rchar_link *link, enum rchar_link_state to,
-		 enum rchar_reason reason)
+bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
+		     enum rchar_reason reason)
 {
 	enum rchar_link_state from;
 	bool ok;
@@ -142,7 +147,7 @@ static void schedule_connect(struct rchar_link *link, u32 delay_ms)
 	spin_lock_bh(&link->lock);
 	if (link->state == RCHAR_LINK_DOWN) {
 		link->next_at = jiffies + msecs_to_jiffies(delay_ms);
-		mod_delayed_work(link_wq, &link->connect_work,
+		mod_delayed_work(rchar_link_wq, &link->connect_work,
 				 msecs_to_jiffies(delay_ms));
 	}
 	spin_unlock_bh(&link->lock);
@@ -173,7 +178,11 @@ static bool no_lanes_locked(struct rchar_link *link)
 	return none;
 }
 
-static bool no_lanes(struct rchar_link *link)
+/**
+ * rchar_link_no_lanes() - are all slots empty?
+ * @link: the link
+ */
+bool rchar_link_no_lanes(struct rchar_link *link)
 {
 	bool none;
 
@@ -195,9 +204,15 @@ static struct rchar_lane *get_lane(struct rchar_link *link, int i)
 	return lane;
 }
 
-static void for_each_lane(struct rchar_link *link,
-			  void (*fn)(struct rchar_lane *lane, enum rchar_reason reason),
-			  enum rchar_reason reason)
+/**
+ * rchar_link_for_each_lane() - do something with each lane in a slot
+ * @link: the link
+ * @fn: what; called without a lock
+ * @reason: passed on
+ */
+void rchar_link_for_each_lane(struct rchar_link *link,
+			      void (*fn)(struct rchar_lane *lane, enum rchar_reason reason),
+			      enum rchar_reason reason)
 {
 	int i;
 
@@ -208,26 +223,6 @@ static void for_each_lane(struct rchar_link *link,
 			continue;
 		fn(lane, reason);
 		rchar_lane_put(lane);
-	}
-}
-
-/* The lanes whose handshake is not over. */
-static void fail_accepting(struct rchar_link *link, enum rchar_reason reason)
-{
-	struct rchar_lane *lanes[RCHAR_HALF_OPEN_PER_PEER], *lane;
-	int i, n = 0;
-
-	spin_lock_bh(&link->lock);
-	list_for_each_entry(lane, &link->accepting, accepting_entry) {
-		if (WARN_ON_ONCE(n == ARRAY_SIZE(lanes)))
-			break;
-		kref_get(&lane->ref);
-		lanes[n++] = lane;
-	}
-	spin_unlock_bh(&link->lock);
-	for (i = 0; i < n; i++) {
-		rchar_lane_fail(lanes[i], reason);
-		rchar_lane_put(lanes[i]);
 	}
 }
 
@@ -249,16 +244,16 @@ static void connect_work(struct work_struct *work)
 	bool ok;
 
 	/* Not while tick_down() makes the link forget. */
-	mutex_lock(&links_lock);
-	ok = !shutting_down && no_lanes(link) &&
+	mutex_lock(&rchar_links_lock);
+	ok = !shutting_down && rchar_link_no_lanes(link) &&
 	     READ_ONCE(link->state) == RCHAR_LINK_DOWN &&
-	     move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
-	mutex_unlock(&links_lock);
+	     rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
+	mutex_unlock(&rchar_links_lock);
 	if (!ok)
 		return;
 	link->attempt++;
 	reason = rchar_cm_connect(link, 0);
-	if (reason && move(link, RCHAR_LINK_DOWN, reason))
+	if (reason && rchar_link_move(link, RCHAR_LINK_DOWN, reason))
 		connect_failed(link, reason);
 }
 
@@ -272,10 +267,15 @@ static void lanes_work(struct work_struct *work)
 	for (i = 1; !reason && i < link->nr_lanes; i++)
 		reason = rchar_cm_connect(link, i);
 	if (reason)
-		for_each_lane(link, rchar_lane_fail, reason);
+		rchar_link_for_each_lane(link, rchar_lane_fail, reason);
 }
 
-static bool slot_free(struct rchar_link *link, const struct rchar_lane *lane)
+/**
+ * rchar_link_slot_free() - may a lane take its slot now?
+ * @link: the link; its lock is held
+ * @lane: the lane
+ */
+bool rchar_link_slot_free(struct rchar_link *link, const struct rchar_lane *lane)
 {
 	lockdep_assert_held(&link->lock);
 	if (link->state != RCHAR_LINK_CONNECTING || link->lanes[lane->index])
@@ -297,7 +297,7 @@ bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 	bool ok;
 
 	spin_lock_bh(&link->lock);
-	ok = slot_free(link, lane);
+	ok = rchar_link_slot_free(link, lane);
 	if (ok) {
 		kref_get(&lane->ref);
 		link->lanes[lane->index] = lane;
@@ -306,25 +306,15 @@ bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 	return ok;
 }
 
-/* The same for a lane that a peer made: it has shown that it is where it says. */
-static bool accepted_lane_add(struct rchar_link *link, struct rchar_lane *lane)
-{
-	bool ok;
-
-	spin_lock_bh(&link->lock);
-	ok = slot_free(link, lane) && !list_empty(&lane->accepting_entry);
-	if (ok) {
-		list_del_init(&lane->accepting_entry);
-		link->lanes[lane->index] = lane;
-	}
-	spin_unlock_bh(&link->lock);
-	if (ok)
-		rchar_account_end_accept(link->account);
-	return ok;
-}
-
-/* The peer knows nothing of what was before: neither do we. */
-static void forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason)
+/**
+ * rchar_link_forget() - the peer knows nothing of what was before: neither do we
+ * @link: the link, without lanes; rchar_links_lock is held, or the first lane has its slot
+ * @epoch: the next one, or 0
+ * @reason: what the sessions are told
+ *
+ * Context: process.
+ */
+void rchar_link_forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason)
 {
 	int i;
 
@@ -335,8 +325,11 @@ static void forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason)
 	link->tx_max = 0;
 }
 
-/* Never 0, which means none, and never the old one. */
-static u32 new_epoch(u32 old)
+/**
+ * rchar_link_new_epoch() - never 0, which means none, and never the old one
+ * @old: the old one
+ */
+u32 rchar_link_new_epoch(u32 old)
 {
 	u32 epoch;
 
@@ -346,8 +339,12 @@ static u32 new_epoch(u32 old)
 	return epoch;
 }
 
-/* Would a lane go on where the last one left, by what its peer says? */
-static bool continues(struct rchar_link *link, const struct rchar_lane *lane)
+/**
+ * rchar_link_continues() - would a lane go on where the last one left?
+ * @link: the link
+ * @lane: the lane, with @peer filled in
+ */
+bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane)
 {
 	const struct rchar_conn *peer = &lane->peer;
 
@@ -356,7 +353,13 @@ static bool continues(struct rchar_link *link, const struct rchar_lane *lane)
 	       rchar_flow_resume_valid(lane->flow, peer->resume);
 }
 
-static void take_over(struct rchar_link *link, struct rchar_lane *lane, bool same)
+/**
+ * rchar_link_take_over() - the flow of a lane is its from here on
+ * @link: the link
+ * @lane: the lane, in its slot
+ * @same: rchar_link_continues(); else the flow is fresh
+ */
+void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool same)
 {
 	const struct rchar_conn *peer = &lane->peer;
 
@@ -382,7 +385,7 @@ static void take_over(struct rchar_link *link, struct rchar_lane *lane, bool sam
 bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane)
 {
 	const struct rchar_conn *peer = &lane->peer;
-	bool same = continues(link, lane), fresh;
+	bool same = rchar_link_continues(link, lane), fresh;
 
 	if (!same && lane->index) {
 		link->epoch = 0;
@@ -390,124 +393,12 @@ bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane)
 	}
 	if (!same) {
 		fresh = peer->epoch && peer->epoch != link->epoch && !peer->resume;
-		forget(link, fresh ? peer->epoch : 0, RCHAR_REASON_PEER_RESTARTED);
+		rchar_link_forget(link, fresh ? peer->epoch : 0, RCHAR_REASON_PEER_RESTARTED);
 		if (!fresh)
 			return false;
 	}
-	take_over(link, lane, same);
+	rchar_link_take_over(link, lane, same);
 	return true;
-}
-
-/**
- * rchar_link_propose() - acceptor: what the reply says, should the handshake end well
- * @link: the link
- * @lane: the lane, with @peer filled in
- * @epoch: set
- * @resume: set
- *
- * Changes nothing of the link: nobody knows yet who sent the request.
- *
- * Context: CM event handler.
- */
-void rchar_link_propose(struct rchar_link *link, struct rchar_lane *lane, u32 *epoch,
-			u32 *resume)
-{
-	mutex_lock(&links_lock);
-	lane->continues = continues(link, lane);
-	*epoch = lane->continues || lane->index ? link->epoch : new_epoch(link->epoch);
-	*resume = lane->continues ? lane->flow->rx_next : 0;
-	mutex_unlock(&links_lock);
-}
-
-/**
- * rchar_link_greeted() - acceptor: HELLO came, so the peer is where it says it is
- * @link: the link
- * @lane: the lane, GREETING
- *
- * Context: any but hard interrupt.
- */
-void rchar_link_greeted(struct rchar_link *link, struct rchar_lane *lane)
-{
-	/* On the list the lane is not freed; whoever takes it off cancels the work. */
-	spin_lock_bh(&link->lock);
-	if (!list_empty(&lane->accepting_entry))
-		queue_work(link_wq, &lane->adopt_work);
-	spin_unlock_bh(&link->lock);
-}
-
-/* May a lane of that attempt come, by what the link knows? */
-static enum rchar_reason attempt_reason(struct rchar_link *link,
-					const struct rchar_conn *request)
-{
-	lockdep_assert_held(&links_lock);
-	if (request->lane)
-		return request->attempt == link->attempt ? RCHAR_REASON_NONE :
-							   RCHAR_REASON_BUSY;
-	/* A request that was under way for long must not break a newer connection. */
-	return link->attempt && !rchar_seq_before(link->attempt, request->attempt) ?
-	       RCHAR_REASON_BUSY : RCHAR_REASON_NONE;
-}
-
-/* What the reply said must still hold. */
-static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
-{
-	bool same = continues(link, lane);
-
-	if (same != lane->continues || (same && lane->self.epoch != link->epoch))
-		return false;
-	if (!same && lane->index) {
-		link->epoch = 0;
-		return false;
-	}
-	if (!same)
-		forget(link, lane->self.epoch, RCHAR_REASON_PEER_RESTARTED);
-	take_over(link, lane, same);
-	return true;
-}
-
-/* False: not yet. *@reason: why not at all. */
-static bool admit(struct rchar_link *link, struct rchar_lane *lane,
-		  enum rchar_reason *reason)
-{
-	lockdep_assert_held(&links_lock);
-	*reason = attempt_reason(link, &lane->peer);
-	if (*reason)
-		return true;
-	/* The peer would not call if it did not know them to be gone. */
-	if (!lane->index && !no_lanes(link)) {
-		for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_CLOSED);
-		return false;
-	}
-	if (!lane->index)
-		link->attempt = lane->peer.attempt;
-	if ((!lane->index && !move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE)) ||
-	    !accepted_lane_add(link, lane) || !accepted_adopt(link, lane))
-		*reason = RCHAR_REASON_BUSY;
-	return true;
-}
-
-/**
- * rchar_link_adopt_work() - acceptor: the handshake is over: the lane takes its slot
- * @work: rchar_lane.adopt_work; teardown waits for it
- *
- * The lanes that the link had go first. rchar_link_lane_gone() of the last one queues this
- * again.
- */
-void rchar_link_adopt_work(struct work_struct *work)
-{
-	struct rchar_lane *lane = container_of(work, struct rchar_lane, adopt_work);
-	struct rchar_link *link = lane->link;
-	enum rchar_reason reason = RCHAR_REASON_NONE;
-	bool decided = false;
-
-	mutex_lock(&links_lock);
-	if (READ_ONCE(lane->state) == RCHAR_LANE_GREETING)
-		decided = admit(link, lane, &reason);
-	mutex_unlock(&links_lock);
-	if (reason)
-		rchar_lane_fail(lane, reason);
-	else if (decided)
-		rchar_lane_up(lane);
 }
 
 /**
@@ -518,17 +409,17 @@ void rchar_link_adopt_work(struct work_struct *work)
 void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
 {
 	if (link->initiator && !lane->index && link->nr_lanes > 1)
-		queue_work(link_wq, &link->lanes_work);
-	if (!move(link, RCHAR_LINK_UP, RCHAR_REASON_NONE)) {
-		queue_delayed_work(link_wq, &link->tick_work,
+		queue_work(rchar_link_wq, &link->lanes_work);
+	if (!rchar_link_move(link, RCHAR_LINK_UP, RCHAR_REASON_NONE)) {
+		queue_delayed_work(rchar_link_wq, &link->tick_work,
 				   msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS));
 		return;
 	}
 	rchar_stats_inc(&link->stats.connects);
-	mod_delayed_work(link_wq, &link->tick_work,
+	mod_delayed_work(rchar_link_wq, &link->tick_work,
 			 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
 	/* Programs choose how many sessions there are, and this may be a soft interrupt. */
-	queue_work(link_wq, &link->up_work);
+	queue_work(rchar_link_wq, &link->up_work);
 }
 
 static void up_work(struct work_struct *work)
@@ -536,37 +427,6 @@ static void up_work(struct work_struct *work)
 	struct rchar_link *link = container_of(work, struct rchar_link, up_work);
 
 	link->ops->up(link);
-}
-
-/* A lane whose handshake did not end well: the link has not noticed that there was one. */
-static bool stop_accepting(struct rchar_link *link, struct rchar_lane *lane)
-{
-	bool was;
-
-	spin_lock_bh(&link->lock);
-	was = !list_empty(&lane->accepting_entry);
-	list_del_init(&lane->accepting_entry);
-	spin_unlock_bh(&link->lock);
-	cancel_work_sync(&lane->adopt_work);
-	if (!was)
-		return false;
-	rchar_account_end_accept(link->account);
-	wake_up_all(&link->wait);
-	rchar_link_unuse(link);
-	rchar_lane_put(lane);
-	return true;
-}
-
-/* Lanes that waited for the last one to go. */
-static void admit_greeted(struct rchar_link *link)
-{
-	struct rchar_lane *lane;
-
-	spin_lock_bh(&link->lock);
-	list_for_each_entry(lane, &link->accepting, accepting_entry)
-		if (READ_ONCE(lane->state) == RCHAR_LANE_GREETING)
-			queue_work(link_wq, &lane->adopt_work);
-	spin_unlock_bh(&link->lock);
 }
 
 /**
@@ -580,16 +440,16 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	enum rchar_reason reason;
 	bool down, last;
 
-	if (stop_accepting(link, lane))
+	if (rchar_link_stop_accepting(link, lane))
 		return;
-	down = move(link, RCHAR_LINK_DOWN, lane->reason);
+	down = rchar_link_move(link, RCHAR_LINK_DOWN, lane->reason);
 	/* While the slot is taken: destroy_work() waits for that before it cancels. */
-	for_each_lane(link, rchar_lane_fail, lane->reason);
+	rchar_link_for_each_lane(link, rchar_lane_fail, lane->reason);
 	/* Failed attempts must not put it off. */
 	if (down && link->was_up)
-		mod_delayed_work(link_wq, &link->tick_work, HZ);
+		mod_delayed_work(rchar_link_wq, &link->tick_work, HZ);
 	else if (down)
-		queue_delayed_work(link_wq, &link->tick_work, HZ);
+		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
 	spin_lock_bh(&link->lock);
 	link->lanes[lane->index] = NULL;
 	last = no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
@@ -597,7 +457,7 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	spin_unlock_bh(&link->lock);
 	if (last) {
 		connect_failed(link, reason);
-		admit_greeted(link);
+		rchar_link_admit_greeted(link);
 	}
 	wake_up_all(&link->wait);
 	if (!link->initiator)
@@ -631,19 +491,19 @@ static void overdue(struct rchar_lane *lane, enum rchar_reason reason)
 
 /*
  * While the link is down: sessions end when their time is over, and with the last one
- * the frames that nobody will ask for. links_lock keeps an incoming connection out.
+ * the frames that nobody will ask for. rchar_links_lock keeps an incoming connection out.
  */
 static void tick_down(struct rchar_link *link)
 {
 	link->ops->expire(link, jiffies_to_msecs(jiffies - link->down_at));
-	for_each_lane(link, overdue, RCHAR_REASON_TIMEOUT);
-	mutex_lock(&links_lock);
-	if (xa_empty(&link->sessions) && no_lanes(link) &&
+	rchar_link_for_each_lane(link, overdue, RCHAR_REASON_TIMEOUT);
+	mutex_lock(&rchar_links_lock);
+	if (xa_empty(&link->sessions) && rchar_link_no_lanes(link) &&
 	    READ_ONCE(link->state) == RCHAR_LINK_DOWN)
-		forget(link, 0, RCHAR_REASON_RECOVERY_TIMEOUT);
+		rchar_link_forget(link, 0, RCHAR_REASON_RECOVERY_TIMEOUT);
 	else
-		queue_delayed_work(link_wq, &link->tick_work, HZ);
-	mutex_unlock(&links_lock);
+		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
+	mutex_unlock(&rchar_links_lock);
 }
 
 static void tick_work(struct work_struct *work)
@@ -652,8 +512,8 @@ static void tick_work(struct work_struct *work)
 					       struct rchar_link, tick_work);
 
 	if (READ_ONCE(link->state) == RCHAR_LINK_UP) {
-		for_each_lane(link, keepalive, RCHAR_REASON_KEEPALIVE);
-		mod_delayed_work(link_wq, &link->tick_work,
+		rchar_link_for_each_lane(link, keepalive, RCHAR_REASON_KEEPALIVE);
+		mod_delayed_work(rchar_link_wq, &link->tick_work,
 				 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
 	} else if (READ_ONCE(link->state) != RCHAR_LINK_DYING) {
 		tick_down(link);
@@ -678,7 +538,7 @@ static void ack_work(struct work_struct *work)
 void rchar_link_ack_later(struct rchar_link *link)
 {
 	if (!delayed_work_pending(&link->ack_work))
-		queue_delayed_work(link_wq, &link->ack_work,
+		queue_delayed_work(rchar_link_wq, &link->ack_work,
 				   msecs_to_jiffies(RCHAR_LINK_ACK_DELAY_MS));
 }
 
@@ -701,14 +561,14 @@ static void evict_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(work, struct rchar_link, evict_work);
 
-	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);
-	wait_event(link->wait, no_lanes(link));
-	mutex_lock(&links_lock);
-	if (no_lanes(link) && READ_ONCE(link->state) == RCHAR_LINK_DOWN)
-		forget(link, 0, RCHAR_REASON_PEER_LIMIT);
+	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);
+	wait_event(link->wait, rchar_link_no_lanes(link));
+	mutex_lock(&rchar_links_lock);
+	if (rchar_link_no_lanes(link) && READ_ONCE(link->state) == RCHAR_LINK_DOWN)
+		rchar_link_forget(link, 0, RCHAR_REASON_PEER_LIMIT);
 	else if (READ_ONCE(link->state) != RCHAR_LINK_DYING)
-		queue_work(link_wq, &link->evict_work);
-	mutex_unlock(&links_lock);
+		queue_work(rchar_link_wq, &link->evict_work);
+	mutex_unlock(&rchar_links_lock);
 }
 
 /**
@@ -719,7 +579,7 @@ static void evict_work(struct work_struct *work)
  */
 void rchar_link_evict(struct rchar_link *link)
 {
-	queue_work(link_wq, &link->evict_work);
+	queue_work(rchar_link_wq, &link->evict_work);
 }
 
 static void destroy_work(struct work_struct *work)
@@ -727,16 +587,16 @@ static void destroy_work(struct work_struct *work)
 	struct rchar_link *link = container_of(work, struct rchar_link, destroy_work);
 	int i;
 
-	mutex_lock(&links_lock);
+	mutex_lock(&rchar_links_lock);
 	list_del(&link->entry);
-	mutex_unlock(&links_lock);
+	mutex_unlock(&rchar_links_lock);
 	flush_acks(link);
-	move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
+	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
 	cancel_delayed_work_sync(&link->connect_work);
 	cancel_work_sync(&link->lanes_work);
 	cancel_delayed_work_sync(&link->tick_work);
-	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
-	fail_accepting(link, RCHAR_REASON_CLOSED);
+	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
+	rchar_link_fail_accepting(link, RCHAR_REASON_CLOSED);
 	wait_event(link->wait, all_gone(link));
 	cancel_delayed_work_sync(&link->connect_work);
 	cancel_work_sync(&link->lanes_work);
@@ -768,20 +628,32 @@ void rchar_link_use(struct rchar_link *link)
 void rchar_link_unuse(struct rchar_link *link)
 {
 	if (refcount_dec_and_test(&link->users))
-		queue_work(link_wq, &link->destroy_work);
+		queue_work(rchar_link_wq, &link->destroy_work);
 	rchar_link_put(link);
 }
 
 /* ---- the table ---- */
 
-static struct rchar_link *create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
+/**
+ * rchar_link_create() - a link, in the table, with one user
+ * @net: network namespace
+ * @initiator: this host calls
+ * @id: on the wire
+ * @nr_lanes: lanes that it will have
+ * @local: own address
+ * @peer: the peer's address
+ *
+ * Context: process, with rchar_links_lock.
+ * Return: the link, or NULL without memory or when the peer may have no more lanes.
+ */
+struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
 				 const struct sockaddr_storage *local,
 				 const struct sockaddr_storage *peer)
 {
 	struct rchar_link *link;
 	int i;
 
-	lockdep_assert_held(&links_lock);
+	lockdep_assert_held(&rchar_links_lock);
 	if (shutting_down)
 		return NULL;
 	link = kzalloc(struct_size(link, flows, nr_lanes), GFP_KERNEL);
@@ -821,7 +693,7 @@ static struct rchar_link *create(struct net *net, bool initiator, u64 id, u8 nr_
 	INIT_DELAYED_WORK(&link->tick_work, tick_work);
 	INIT_DELAYED_WORK(&link->ack_work, ack_work);
 	INIT_WORK(&link->destroy_work, destroy_work);
-	list_add_tail(&link->entry, &links);
+	list_add_tail(&link->entry, &rchar_links);
 	return link;
 
 err_account:
@@ -848,8 +720,8 @@ struct rchar_link *rchar_link_connect(struct net *net,
 	struct rchar_link *link;
 	u64 id;
 
-	mutex_lock(&links_lock);
-	list_for_each_entry(link, &links, entry) {
+	mutex_lock(&rchar_links_lock);
+	list_for_each_entry(link, &rchar_links, entry) {
 		if (link->initiator && link->net == net &&
 		    rchar_addr_same_host(&link->local, local) &&
 		    rchar_addr_equal(&link->peer, peer) &&
@@ -861,95 +733,12 @@ struct rchar_link *rchar_link_connect(struct net *net,
 	do {
 		get_random_bytes(&id, sizeof(id));
 	} while (!id);
-	link = create(net, true, id, READ_ONCE(lanes), local, peer);
+	link = rchar_link_create(net, true, id, READ_ONCE(lanes), local, peer);
 	if (link)
 		schedule_connect(link, 0);
 out:
-	mutex_unlock(&links_lock);
+	mutex_unlock(&rchar_links_lock);
 	return link;
-}
-
-/* The acceptor's end of a link that a peer asks for, with one user more. */
-static struct rchar_link *find_or_create_accepted(struct net *net,
-						  const struct rchar_conn *request,
-						  const struct sockaddr_storage *local,
-						  const struct sockaddr_storage *peer)
-{
-	struct rchar_link *link;
-
-	lockdep_assert_held(&links_lock);
-	list_for_each_entry(link, &links, entry) {
-		if (!link->initiator && link->id == request->link_id && link->net == net &&
-		    rchar_addr_same_host(&link->peer, peer) &&
-		    rchar_addr_equal(&link->local, local) &&
-		    refcount_inc_not_zero(&link->users)) {
-			rchar_link_get(link);
-			return link;
-		}
-	}
-	return create(net, false, request->link_id, request->lanes, local, peer);
-}
-
-/* A lane for a request that looks well. The link does not change: see admit(). */
-static enum rchar_reason new_lane(struct rchar_link *link,
-				  const struct rchar_conn *request,
-				  struct rchar_lane **out)
-{
-	enum rchar_reason reason = attempt_reason(link, request);
-	struct rchar_lane *lane;
-
-	if (request->lanes != link->nr_lanes)
-		return RCHAR_REASON_PROTOCOL;
-	if (request->lane && READ_ONCE(link->state) != RCHAR_LINK_CONNECTING)
-		return RCHAR_REASON_BUSY;
-	if (reason)
-		return reason;
-	if (!rchar_account_begin_accept(link->account))
-		return RCHAR_REASON_BUSY;
-	lane = rchar_lane_create(link, request->lane, false);
-	if (!lane) {
-		rchar_account_end_accept(link->account);
-		return RCHAR_REASON_NO_MEMORY;
-	}
-	lane->peer = *request;
-	kref_get(&lane->ref);	/* the list's */
-	spin_lock_bh(&link->lock);
-	list_add_tail(&lane->accepting_entry, &link->accepting);
-	spin_unlock_bh(&link->lock);
-	*out = lane;
-	return RCHAR_REASON_NONE;
-}
-
-/**
- * rchar_link_accept() - a peer asks for a connection
- * @net: network namespace it arrived in
- * @request: its private data, well formed
- * @local: our address and port
- * @peer: the peer's address
- * @lane: set to the new lane, on the link's list of those being accepted, with a reference
- *	  for its cm_id
- *
- * Context: CM event handler.
- * Return: 0, or why it is refused.
- */
-enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *request,
-				    const struct sockaddr_storage *local,
-				    const struct sockaddr_storage *peer,
-				    struct rchar_lane **lane)
-{
-	enum rchar_reason reason = RCHAR_REASON_BUSY;
-	struct rchar_link *link;
-
-	mutex_lock(&links_lock);
-	link = find_or_create_accepted(net, request, local, peer);
-	if (link) {
-		reason = new_lane(link, request, lane);
-		/* Otherwise the lane's: dropped when it is gone. */
-		if (reason)
-			rchar_link_unuse(link);
-	}
-	mutex_unlock(&links_lock);
-	return reason;
 }
 
 /**
@@ -996,11 +785,11 @@ void rchar_link_retry_all(void)
 {
 	struct rchar_link *link;
 
-	mutex_lock(&links_lock);
-	list_for_each_entry(link, &links, entry)
+	mutex_lock(&rchar_links_lock);
+	list_for_each_entry(link, &rchar_links, entry)
 		if (link->initiator)
 			schedule_connect(link, 0);
-	mutex_unlock(&links_lock);
+	mutex_unlock(&rchar_links_lock);
 }
 
 /**
@@ -1013,15 +802,15 @@ struct rchar_link *rchar_link_next(u32 serial)
 {
 	struct rchar_link *link, *found = NULL;
 
-	mutex_lock(&links_lock);
-	list_for_each_entry(link, &links, entry) {
+	mutex_lock(&rchar_links_lock);
+	list_for_each_entry(link, &rchar_links, entry) {
 		if (link->serial > serial) {
 			rchar_link_get(link);
 			found = link;
 			break;
 		}
 	}
-	mutex_unlock(&links_lock);
+	mutex_unlock(&rchar_links_lock);
 	return found;
 }
 
@@ -1036,13 +825,13 @@ struct rchar_link *rchar_link_find(struct net *net, u64 serial)
 {
 	struct rchar_link *link, *found = NULL;
 
-	mutex_lock(&links_lock);
-	list_for_each_entry(link, &links, entry)
+	mutex_lock(&rchar_links_lock);
+	list_for_each_entry(link, &rchar_links, entry)
 		if (link->serial == serial && link->net == net)
 			found = link;
 	if (found)
 		rchar_link_get(found);
-	mutex_unlock(&links_lock);
+	mutex_unlock(&rchar_links_lock);
 	return found;
 }
 
@@ -1053,7 +842,7 @@ struct rchar_link *rchar_link_find(struct net *net, u64 serial)
 void rchar_link_reset(struct rchar_link *link)
 {
 	link->failures = 0;
-	for_each_lane(link, rchar_lane_fail, RCHAR_REASON_ADMIN);
+	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_ADMIN);
 	if (link->initiator)
 		schedule_connect(link, 0);
 }
@@ -1069,17 +858,17 @@ void rchar_link_shutdown(void)
 	struct rchar_link *link;
 	u32 serial = 0;
 
-	mutex_lock(&links_lock);
+	mutex_lock(&rchar_links_lock);
 	shutting_down = true;
 	/* Those that are down already: to forget what keeps them. */
-	list_for_each_entry(link, &links, entry)
-		mod_delayed_work(link_wq, &link->tick_work, 0);
-	mutex_unlock(&links_lock);
+	list_for_each_entry(link, &rchar_links, entry)
+		mod_delayed_work(rchar_link_wq, &link->tick_work, 0);
+	mutex_unlock(&rchar_links_lock);
 	while ((link = rchar_link_next(serial))) {
 		serial = link->serial;
 		link->ops->lost(link, RCHAR_REASON_UNLOAD);
-		for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
-		fail_accepting(link, RCHAR_REASON_UNLOAD);
+		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
+		rchar_link_fail_accepting(link, RCHAR_REASON_UNLOAD);
 		rchar_link_put(link);
 	}
 	rchar_ledger_wait(RCHAR_OBJ_LINK);
@@ -1092,8 +881,8 @@ void rchar_link_shutdown(void)
 int rchar_link_init(const struct rchar_link_ops *ops)
 {
 	link_ops = ops;
-	link_wq = alloc_workqueue("rchar_link", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return link_wq ? 0 : -ENOMEM;
+	rchar_link_wq = alloc_workqueue("rchar_link", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rchar_link_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -1101,5 +890,5 @@ int rchar_link_init(const struct rchar_link_ops *ops)
  */
 void rchar_link_exit(void)
 {
-	destroy_workqueue(link_wq);
+	destroy_workqueue(rchar_link_wq);
 }

@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/uio.h>
@@ -52,10 +53,21 @@ void rchar_region_put(struct rchar_region *region)
 	kref_put(&region->ref, release);
 }
 
+/* Others take memory meanwhile: look again after so many pages. */
+#define CHECK_PAGES	(SZ_16M >> PAGE_SHIFT)
+
+/* Who takes every page there is has others killed, not itself. */
+static bool fits(unsigned long pages)
+{
+	return (long)pages < si_mem_available();
+}
+
 static int alloc_pages_of(struct rchar_region *region)
 {
 	unsigned long i;
 
+	if (!fits(region->nr_pages))
+		return -ENOMEM;
 	region->pages = kvcalloc(region->nr_pages, sizeof(*region->pages),
 				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!region->pages)
@@ -68,6 +80,8 @@ static int alloc_pages_of(struct rchar_region *region)
 			return -ENOMEM;
 		if (fatal_signal_pending(current))
 			return -EINTR;
+		if (i % CHECK_PAGES == 0 && !fits(region->nr_pages - i))
+			return -ENOMEM;
 		cond_resched();
 	}
 	return 0;
