@@ -54,6 +54,14 @@ check-quick: deps ## all tests but those under the debug kernel
 check-static: ## only the checks that boot nothing
 	@./selftests/check --static
 
+.PHONY: fuzz
+fuzz: deps ## inputs at random, a minute of each kind
+	@./selftests/fuzz
+
+.PHONY: soak
+soak: deps ## the fuzzers and the fault suites for MINUTES=60
+	@MINUTES=$(or $(MINUTES),60) ./selftests/soak
+
 .PHONY: shell
 shell: deps module tools ## two joined virtual machines, module loaded, for you to try things in
 	@./selftests/vm/shell

@@ -30,8 +30,8 @@ honest_traffic_was_not_touched() {
 nothing_is_held_for_a_peer_that_is_gone() {
 	rchar del all
 	wait $reader $writer || true
-	until_true 60 eval '[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
-	until_true 60 eval '[ "$(sed -n "s/^link //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
+	until_true eval '[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
+	until_true eval '[ "$(sed -n "s/^link //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
 }
 
 run honest_traffic_was_not_touched
