@@ -7,10 +7,11 @@ rchar add bmsg message listen 10.0.0.1 window 4m max-message 2m backlog 1
 rchar add bstream stream listen 10.0.0.1 backlog 1000
 rchar add bsink stream listen 10.0.0.1 window 64k
 rchar add bregion memory listen 10.0.0.1 size 32m
-rchar add pool memory listen :: size 1m
 # Another address is another peer.
-rchar add honest stream listen fd00::1
-rchar -w 60 add good stream connect fd00::1/honest linger 1s
+ip -6 addr add fd00::99/64 dev net0 nodad
+rchar add pool memory listen '[fd00::1]' size 1m
+rchar add honest stream listen '[fd00::1]' linger 1s
+rchar -w 60 add good stream connect '[fd00::1]/honest' linger 1s
 rio read /dev/rchar/honest 61 >/tmp/got &
 reader=$!
 (rio write /dev/rchar/good 61 100000000000 2>/dev/null; true) &
@@ -18,6 +19,8 @@ writer=$!
 
 badbudget 10.0.0.1 | tee /tmp/badbudget
 ret=${PIPESTATUS[0]}
+badbudget fd00::1 importers | sed 's/ok 1 /ok 9 /' | tee -a /tmp/badbudget
+ret=$((ret + PIPESTATUS[0]))
 ksft_n=$(grep -c '^\(not \)\?ok' /tmp/badbudget)
 [ "$ret" = 0 ] || ksft_failed=1
 

@@ -274,6 +274,11 @@ static void bad_atomics_are_einval(void)
 	fds[2] = open(THERE, O_RDONLY);
 	a = good;
 	CHECK_ERR(ioctl(fds[2], RCHAR_IOC_ATOMIC, &a), EBADF);
+	/* The answer would be a read. */
+	fds[2] = open(THERE, O_WRONLY);
+	CHECK_ERR(ioctl(fds[2], RCHAR_IOC_ATOMIC, &a), EBADF);
+	fds[2] = open(HERE, O_WRONLY);
+	CHECK_ERR(ioctl(fds[2], RCHAR_IOC_ATOMIC, &a), EBADF);
 }
 
 static void *add_thousand(void *arg)
@@ -327,6 +332,8 @@ static void rings_are_counted_and_wake_poll(void)
 	CHECK(ioctl(late, RCHAR_IOC_RINGS, &rings) == 0 && rings.count == 0);
 	CHECK_ERR(ioctl(near, RCHAR_IOC_NOTIFY, 1), ENOTTY);
 	CHECK_ERR(ioctl(far, RCHAR_IOC_RINGS, &rings), ENOTTY);
+	late = open(THERE, O_RDONLY);
+	CHECK_ERR(ioctl(late, RCHAR_IOC_NOTIFY, 1), EBADF);
 }
 
 static void who_hears_a_ring_sees_what_was_written_before(void)

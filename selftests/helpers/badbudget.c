@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * badbudget ADDR - a peer that makes the other host hold as much memory as it can.
+ * badbudget ADDR [importers] - a peer that makes the other host hold as much memory as it can.
  *
  * The peer never acknowledges and never grants a credit. Channels that the caller has made:
  * bmsg, a message channel of max-message 2m and backlog 1 that nobody opens; bstream, a stream
@@ -358,6 +358,27 @@ static void deleted_region(void)
 	hang_up(&c);
 }
 
+/* One peer that takes all importers it can get, and then one that is honest. */
+static void importers(void)
+{
+	struct conn c;
+	int i, imports;
+
+	begin();
+	connect_well(&c);
+	for (i = 1; i <= 200; i++)
+		push_open(&c, i, "pool", RCHAR_TYPE_MEMORY, 0);
+	push_all(&c);
+	imports = objects("export");
+	measured("one_peer_leaves_importers_of_others_room",
+		 imports > 10 && !c.gone &&
+		 !system("rchar -w 60 add far memory connect [fd00::1]/pool from [fd00::99] && "
+			 "echo honest | dd of=/dev/rchar/far bs=6 count=1 conv=notrunc 2>/dev/null && "
+			 "[ \"$(head -c 6 /dev/rchar/pool)\" = honest ]"));
+	printf("# %d importers of one peer, of 128\n", imports);
+	hang_up(&c);
+}
+
 /* Without HELLO for as long as the module waits for it. */
 static void half_open(void)
 {
@@ -381,12 +402,16 @@ static void half_open(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: badbudget ADDR\n");
+	if (argc != 2 && (argc != 3 || strcmp(argv[2], "importers"))) {
+		fprintf(stderr, "usage: badbudget ADDR [importers]\n");
 		return 2;
 	}
 	peer_addr = argv[1];
 	peer_is_patient = true;
+	if (argc == 3) {
+		importers();
+		return failed != 0;
+	}
 	half_open();
 	partial_messages();
 	unanswered();
