@@ -46,6 +46,22 @@ static struct rchar_link *find_or_create_accepted(struct net *net,
 	return rchar_link_create(net, false, request->link_id, request->lanes, local, peer);
 }
 
+/*
+ * Requests without a HELLO to follow could fill up the handshakes that may be under way, and
+ * keep a link from its next connection. Its epoch is known to its two ends.
+ */
+static bool knows_epoch(struct rchar_link *link, const struct rchar_conn *request)
+{
+	struct rchar_lane *lane;
+	int n = 0;
+
+	spin_lock_bh(&link->lock);
+	list_for_each_entry(lane, &link->accepting, accepting_entry)
+		n++;
+	spin_unlock_bh(&link->lock);
+	return request->epoch && request->epoch == link->epoch && n < link->nr_lanes;
+}
+
 /* A lane for a request that looks well. The link does not change: see admit(). */
 static enum rchar_reason new_lane(struct rchar_link *link,
 				  const struct rchar_conn *request,
@@ -60,7 +76,7 @@ static enum rchar_reason new_lane(struct rchar_link *link,
 		return RCHAR_REASON_BUSY;
 	if (reason)
 		return reason;
-	if (!rchar_account_begin_accept(link->account))
+	if (!rchar_account_begin_accept(link->account, knows_epoch(link, request)))
 		return RCHAR_REASON_BUSY;
 	lane = rchar_lane_create(link, request->lane, false);
 	if (!lane) {
@@ -235,21 +251,24 @@ void rchar_link_adopt_work(struct work_struct *work)
  */
 void rchar_link_fail_accepting(struct rchar_link *link, enum rchar_reason reason)
 {
-	struct rchar_lane *lanes[RCHAR_HALF_OPEN_PER_PEER], *lane;
-	int i, n = 0;
+	struct rchar_lane *lane, *alive;
 
-	spin_lock_bh(&link->lock);
-	list_for_each_entry(lane, &link->accepting, accepting_entry) {
-		if (WARN_ON_ONCE(n == ARRAY_SIZE(lanes)))
+	do {
+		alive = NULL;
+		spin_lock_bh(&link->lock);
+		list_for_each_entry(lane, &link->accepting, accepting_entry) {
+			if (READ_ONCE(lane->state) >= RCHAR_LANE_CLOSING)
+				continue;
+			alive = lane;
+			kref_get(&alive->ref);
 			break;
-		kref_get(&lane->ref);
-		lanes[n++] = lane;
-	}
-	spin_unlock_bh(&link->lock);
-	for (i = 0; i < n; i++) {
-		rchar_lane_fail(lanes[i], reason);
-		rchar_lane_put(lanes[i]);
-	}
+		}
+		spin_unlock_bh(&link->lock);
+		if (alive) {
+			rchar_lane_fail(alive, reason);
+			rchar_lane_put(alive);
+		}
+	} while (alive);
 }
 
 /**

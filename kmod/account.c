@@ -109,11 +109,12 @@ void rchar_account_put(struct rchar_account *account)
 
 /* ---- bytes ---- */
 
-static bool hold(struct rchar_account *account, u64 bytes, u64 max)
+/* Within @peer bytes for the peer, and @host for all. */
+static bool hold(struct rchar_account *account, u64 bytes, u64 peer, u64 host)
 {
-	if (atomic64_add_return(bytes, &account->held) > max)
+	if (atomic64_add_return(bytes, &account->held) > peer)
 		goto err_peer;
-	if (atomic64_add_return(bytes, &host_held) > host_max())
+	if (atomic64_add_return(bytes, &host_held) > host)
 		goto err_host;
 	return true;
 
@@ -122,6 +123,23 @@ err_host:
 err_peer:
 	atomic64_sub(bytes, &account->held);
 	return false;
+}
+
+/* The last eighth is for answers: a peer that hoards must not keep others from theirs. */
+static u64 but_replies(u64 max)
+{
+	return max - max / 8;
+}
+
+/*
+ * Of the host's memory a peer may have as much as is still free for others, and a little
+ * always.
+ */
+static u64 fair(u64 peer)
+{
+	u64 max = but_replies(host_max()), held = atomic64_read(&host_held);
+
+	return min(peer, max_t(u64, max > held ? max - held : 0, SZ_1M));
 }
 
 /**
@@ -134,7 +152,7 @@ err_peer:
  */
 bool rchar_account_hold(struct rchar_account *account, u64 bytes)
 {
-	return hold(account, bytes, peer_max());
+	return hold(account, bytes, fair(but_replies(peer_max())), but_replies(host_max()));
 }
 
 /**
@@ -146,7 +164,18 @@ bool rchar_account_hold(struct rchar_account *account, u64 bytes)
  */
 bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
 {
-	return hold(account, bytes, peer_max() / 2);
+	return hold(account, bytes, fair(peer_max() / 2), but_replies(host_max()));
+}
+
+/**
+ * rchar_account_hold_reply() - the same for an answer, which is small and never refused before
+ *				all the rest is
+ * @account: of the peer
+ * @bytes: how many
+ */
+bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes)
+{
+	return hold(account, bytes, peer_max(), host_max());
 }
 
 /**
@@ -183,6 +212,14 @@ u64 rchar_account_held(void)
 
 /* ---- connections ---- */
 
+/* Receive buffers of all of them are at most a quarter of the memory. */
+static u64 lanes_max(void)
+{
+	u64 fit = ((u64)totalram_pages() << PAGE_SHIFT) / 4 / SZ_2M;
+
+	return clamp_t(u64, fit, RCHAR_LANES_PER_PEER, RCHAR_LANES_ACCEPTED);
+}
+
 /**
  * rchar_account_add_lanes() - a peer makes a link
  * @account: of the peer
@@ -196,7 +233,7 @@ bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes)
 
 	spin_lock_bh(&accounts_lock);
 	ok = account->lanes + lanes <= RCHAR_LANES_PER_PEER &&
-	     accepted_lanes + lanes <= RCHAR_LANES_ACCEPTED;
+	     accepted_lanes + lanes <= lanes_max();
 	if (ok) {
 		account->lanes += lanes;
 		accepted_lanes += lanes;
@@ -221,16 +258,17 @@ void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes)
 /**
  * rchar_account_begin_accept() - a handshake begins
  * @account: of the peer
+ * @known: the request knows the epoch of its link: it does not wait for those that do not
  *
  * Return: false when too many are under way, from that address or in all.
  */
-bool rchar_account_begin_accept(struct rchar_account *account)
+bool rchar_account_begin_accept(struct rchar_account *account, bool known)
 {
 	bool ok;
 
 	spin_lock_bh(&accounts_lock);
-	ok = account->half_open < RCHAR_HALF_OPEN_PER_PEER &&
-	     half_open_lanes < RCHAR_HALF_OPEN;
+	ok = known || (account->half_open < RCHAR_HALF_OPEN_PER_PEER &&
+		       half_open_lanes < RCHAR_HALF_OPEN);
 	if (ok) {
 		account->half_open++;
 		half_open_lanes++;

@@ -51,12 +51,13 @@ void rchar_account_put(struct rchar_account *account);
 
 bool rchar_account_hold(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_half(struct rchar_account *account, u64 bytes);
+bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_always(struct rchar_account *account, u64 bytes);
 void rchar_account_release(struct rchar_account *account, u64 bytes);
 
 bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes);
 void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes);
-bool rchar_account_begin_accept(struct rchar_account *account);
+bool rchar_account_begin_accept(struct rchar_account *account, bool known);
 void rchar_account_end_accept(struct rchar_account *account);
 
 u64 rchar_account_held(void);

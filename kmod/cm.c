@@ -375,15 +375,15 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 
 /*
  * Requests over InfiniBand and RoCE carry the addresses of both ends in private data (IBTA vol
- * 1, A11.6), where a peer can claim what it likes. On RoCE v2 the address must be that of the
- * GID that answers go to.
+ * 1, A11.6), where a peer can claim what it likes. On RoCE the address must be that of the
+ * GID that answers go to, whatever the version: cma_resolve_iboe_route() makes the GIDs from
+ * the addresses.
  */
 static bool peer_is_its_gid(const struct rdma_cm_id *id, const struct sockaddr_storage *peer)
 {
 	struct sockaddr_storage gid = {};
 
-	if (!rdma_protocol_roce_udp_encap(id->device, id->port_num) || !id->route.path_rec ||
-	    id->route.path_rec->rec_type != SA_PATH_REC_TYPE_ROCE_V2)
+	if (!rdma_protocol_roce(id->device, id->port_num) || !id->route.path_rec)
 		return true;
 	rdma_gid2ip((struct sockaddr *)&gid, &id->route.path_rec->dgid);
 	rchar_addr_set_scope(&gid, rchar_addr_scope(peer));

@@ -22,6 +22,13 @@
 /* Registrations posted at once. */
 #define BATCH			RCHAR_LANE_REG
 
+/*
+ * A peer that takes frames one by one makes each batch slow, and others wait for the lock: so
+ * many slow batches of one region end the lane.
+ */
+#define SLOW_MS			4000
+#define SLOW_MAX		3
+
 /* Registering waits for completions, teardown of lanes waits for registering. */
 static struct workqueue_struct *export_wq;
 
@@ -150,7 +157,7 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int access = IB_ACCESS_REMOTE_READ;
 	struct ib_reg_wr wrs[BATCH];
-	u32 i, n;
+	u32 i, n, slow = 0;
 	int ret;
 
 	if (export->region->access == RCHAR_ACCESS_RW)
@@ -159,6 +166,8 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 	    export->region->atomics == RCHAR_ATOMICS_HW)
 		access |= IB_ACCESS_REMOTE_ATOMIC;
 	for (i = 0; i < export->nr; i += n) {
+		unsigned long begun = jiffies;
+
 		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
 			return -ECONNRESET;
 		for (n = 0; n < BATCH && i + n < export->nr; n++) {
@@ -175,6 +184,11 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 		ret = rchar_lane_register(lane, &lane->exports_reg, wrs, n);
 		if (ret)
 			return ret;
+		slow += time_after(jiffies, begun + msecs_to_jiffies(SLOW_MS));
+		if (slow > SLOW_MAX) {
+			rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
+			return -ETIMEDOUT;
+		}
 	}
 	return 0;
 }

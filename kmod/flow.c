@@ -143,7 +143,7 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 		if (txb->session)
 			list_add_tail(&txb->unsent, &txb->session->tx_unsent);
 		flow->nr_queued++;
-		flow->nr_control += !rchar_op_carries_data(txb->hdr.op);
+		flow->nr_replies += !!txb->account;
 	}
 	if (flow->lane && !flow->next)
 		flow->next = list_first_entry(frames, struct rchar_txbuf, queue);
@@ -246,7 +246,7 @@ static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb,
 	list_del_init(&txb->unsent);
 	list_move_tail(&txb->queue, taken);
 	flow->nr_queued--;
-	flow->nr_control -= !rchar_op_carries_data(txb->hdr.op);
+	flow->nr_replies -= !!txb->account;
 }
 
 /**
@@ -384,7 +384,7 @@ static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *ac
 			break;
 		list_move_tail(&txb->queue, acked);
 		flow->nr_queued--;
-		flow->nr_control -= !rchar_op_carries_data(txb->hdr.op);
+		flow->nr_replies -= !!txb->account;
 	}
 	if (!list_empty(acked))
 		WRITE_ONCE(flow->link->progress_at, jiffies);
@@ -690,7 +690,7 @@ void rchar_flow_reset(struct rchar_flow *flow)
 	list_for_each_entry(txb, &dropped, queue)
 		list_del_init(&txb->unsent);
 	flow->nr_queued = 0;
-	flow->nr_control = 0;
+	flow->nr_replies = 0;
 	flow->tx_next = 0;
 	flow->tx_una = 0;
 	flow->rx_next = 0;

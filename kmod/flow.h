@@ -27,7 +27,7 @@ struct rchar_txbuf;
  *	  been posted are at the end of @queue and have no sequence number yet: those of a
  *	  session that is over can be taken out.
  * @nr_queued: length of @queue
- * @nr_control: of these, frames other than DATA and MSG, which no window bounds
+ * @nr_replies: of these, answers that the peer asked for, which no window bounds
  * @tx_next: sequence number of the next frame that is posted for the first time
  * @tx_una: sequence number of the first of @queue
  * @rx_next: sequence number expected from the peer
@@ -42,7 +42,7 @@ struct rchar_flow {
 	struct list_head queue;
 	struct rchar_txbuf *next;
 	unsigned int nr_queued;
-	unsigned int nr_control;
+	unsigned int nr_replies;
 	u32 tx_next;
 	u32 tx_una;
 	u32 rx_next;

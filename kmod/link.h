@@ -84,6 +84,8 @@ struct rchar_link_ops {
  * @lanes: the connections, NULL where there is none
  * @accepting: acceptor: lanes that are not in a slot, as their handshake is not over
  * @account: what the peer's address makes this host hold
+ * @dead_bytes: of that, what sessions of this link left in frames that the peer does not
+ *		acknowledge
  * @sessions: by session id; its own lock. Holds a reference to each.
  * @next_session: where to look for the next free id
  * @ops: the sessions
@@ -125,6 +127,7 @@ struct rchar_link {
 	struct rchar_lane *lanes[RCHAR_WIRE_LANES_MAX];
 	struct list_head accepting;
 	struct rchar_account *account;
+	atomic64_t dead_bytes;
 	struct xarray sessions;
 	u32 next_session;
 	const struct rchar_link_ops *ops;

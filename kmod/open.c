@@ -284,7 +284,7 @@ static u64 import_cost(const struct rchar_region *region)
 	u64 chunks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
 	u64 maps = 2 * DIV_ROUND_UP_ULL(chunks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
 
-	return RCHAR_SESSION_COST + region->nr_pages * 48 + chunks * 1024 + maps * PAGE_SIZE;
+	return RCHAR_SESSION_COST + region->nr_pages * 80 + chunks * 1024 + maps * PAGE_SIZE;
 }
 
 /*

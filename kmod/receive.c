@@ -3,7 +3,6 @@
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
-#include "account.h"
 #include "bulk.h"
 #include "channel.h"
 #include "export.h"
@@ -393,28 +392,6 @@ static int session_receive(struct rchar_link *link, const struct rchar_hdr *hdr,
 	spin_unlock_bh(&s->lock);
 	rchar_session_put(s);
 	return ret;
-}
-
-/**
- * rchar_session_frame_gone() - a frame is no longer queued: acknowledged, or not sent at all
- * @s: the session; its lock is held
- * @txb: the frame
- */
-void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb)
-{
-	u32 memory = rchar_txbuf_memory(txb);
-
-	lockdep_assert_held(&s->lock);
-	s->tx_frames--;
-	if (txb->hdr.flags & RCHAR_FRAME_LAST)
-		s->tx_messages--;
-	if (!rchar_op_carries_data(txb->hdr.op))
-		return;
-	s->tx_memory -= memory;
-	if (s->state == RCHAR_SESSION_DEAD && s->held) {
-		rchar_account_release(s->link->account, memory);
-		s->held -= memory;
-	}
 }
 
 static void session_acked(struct rchar_txbuf *txb)

@@ -28,6 +28,8 @@ static struct workqueue_struct *session_wq;
 
 /* ---- lifetime ---- */
 
+static void release_frames(struct rchar_session *s, u64 bytes);
+
 static void free_work(struct work_struct *work)
 {
 	struct rchar_session *s = container_of(work, struct rchar_session, free_work);
@@ -41,6 +43,8 @@ static void free_work(struct work_struct *work)
 	rchar_seg_free_list(&s->rx_dropped);
 	if (s->held)
 		rchar_account_release(s->link->account, s->held);
+	if (s->held_frames)
+		release_frames(s, s->held_frames);
 	if (s->import)
 		rchar_import_free(s->import);
 	if (s->export)
@@ -294,12 +298,13 @@ static void drop_partial(struct rchar_session *s)
 }
 
 /*
- * What a dead session still holds is held for the peer: its own memory, what waits in the
- * backlog to be read, and frames until they are acknowledged.
+ * What a dead session still holds is held for the peer: its own memory, and what waits in the
+ * backlog to be read. Its frames are counted by hold_frames(), when those that were never sent
+ * are gone.
  */
 static void hold_dead(struct rchar_session *s)
 {
-	u64 held = RCHAR_SESSION_COST + s->tx_memory;
+	u64 held = RCHAR_SESSION_COST;
 
 	/* Its registrations are still there: rchar_session_export_gone() comes. */
 	if (s->export && s->export->counted)
@@ -308,9 +313,38 @@ static void hold_dead(struct rchar_session *s)
 		held += s->rx_memory;
 	if (held < s->held)
 		rchar_account_release(s->link->account, s->held - held);
-	else if (!rchar_account_hold_always(s->link->account, held - s->held))
-		rchar_link_evict(s->link);
+	else
+		rchar_account_hold_always(s->link->account, held - s->held);
 	s->held = held;
+}
+
+/* Of a link whose dead sessions left so much, and whose peer is past its budget, all is dropped. */
+#define EVICT_BYTES	SZ_1M
+
+/*
+ * Frames of a dead session that the peer has not acknowledged. A peer that called answers for
+ * them. Of a link that this host made they are the program's, whose cgroup has counted them.
+ */
+static void hold_frames(struct rchar_session *s)
+{
+	struct rchar_link *link = s->link;
+	u64 dead;
+
+	lockdep_assert_held(&s->lock);
+	if (!link || link->initiator || s->held_frames)
+		return;
+	s->held_frames = s->tx_memory;
+	dead = atomic64_add_return(s->held_frames, &link->dead_bytes);
+	if (!rchar_account_hold_always(link->account, s->held_frames) && dead > EVICT_BYTES)
+		rchar_link_evict(link);
+}
+
+/* The peer has them, or they are dropped. */
+static void release_frames(struct rchar_session *s, u64 bytes)
+{
+	rchar_account_release(s->link->account, bytes);
+	atomic64_sub(bytes, &s->link->dead_bytes);
+	s->held_frames -= bytes;
 }
 
 /**
@@ -351,6 +385,26 @@ void rchar_session_export_gone(struct rchar_session *s)
 	}
 	spin_unlock(&s->lock);
 	spin_unlock_bh(&channel->lock);
+}
+
+/**
+ * rchar_session_frame_gone() - a frame is no longer queued: acknowledged, or not sent at all
+ * @s: the session; its lock is held
+ * @txb: the frame
+ */
+void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb)
+{
+	u32 memory = rchar_txbuf_memory(txb);
+
+	lockdep_assert_held(&s->lock);
+	s->tx_frames--;
+	if (txb->hdr.flags & RCHAR_FRAME_LAST)
+		s->tx_messages--;
+	if (!rchar_op_carries_data(txb->hdr.op))
+		return;
+	s->tx_memory -= memory;
+	if (s->held_frames)
+		release_frames(s, memory);
 }
 
 /* Is there something that only process context gets rid of? */
@@ -537,6 +591,7 @@ static void bury(struct rchar_session *s)
 
 	purge_unsent(s);
 	spin_lock_bh(&s->lock);
+	hold_frames(s);
 	list_splice_init(&s->rx_dropped, &dropped);
 	spin_unlock_bh(&s->lock);
 	rchar_seg_free_list(&dropped);

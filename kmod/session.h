@@ -96,7 +96,8 @@ struct rchar_txbuf;
  * @bulk_got: they are there, by READ: frames that bring them are dropped
  * @import: memory, opened here: what is known of the peer's region
  * @export: memory, opened by a peer: the keys it has
- * @held: bytes of this session that count against the peer; see rchar_session_hold()
+ * @held: bytes of this session that count against the peer, without
+ * @held_frames: those in frames with data that it left when it ended
  */
 struct rchar_session {
 	struct kref ref;
@@ -162,6 +163,7 @@ struct rchar_session {
 	struct rchar_import *import;
 	struct rchar_export *export;
 	u64 held;
+	u64 held_frames;
 };
 
 /* ---- for the character device ---- */

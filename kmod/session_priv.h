@@ -33,7 +33,7 @@ void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason
 /* Does this peer ask on and on, and take no answers? */
 static inline bool rchar_session_too_many_replies(const struct rchar_flow *flow)
 {
-	return READ_ONCE(flow->nr_control) > RCHAR_REPLIES_MAX;
+	return READ_ONCE(flow->nr_replies) > RCHAR_REPLIES_MAX;
 }
 
 /* Frames that bring the bytes of a BULK may have to come before FIN. */

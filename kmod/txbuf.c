@@ -62,7 +62,7 @@ struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity,
 	txb = rchar_txbuf_alloc(op, capacity, GFP_ATOMIC | __GFP_NOWARN);
 	if (!txb)
 		return NULL;
-	if (!rchar_account_hold(account, rchar_txbuf_memory(txb))) {
+	if (!rchar_account_hold_reply(account, rchar_txbuf_memory(txb))) {
 		rchar_txbuf_put(txb);
 		return NULL;
 	}
