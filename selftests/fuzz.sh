@@ -60,7 +60,7 @@ stop_honest() {
 	touch /tmp/stop
 	# Both end after the file that they are at, or one waits for the other.
 	# shellcheck disable=SC2086 # words
-	until_true 60 eval '! kill -0 '${honest% *}' 2>/dev/null || ! kill -0 '${honest#* }' 2>/dev/null' ||
+	until_true eval '! kill -0 '${honest% *}' 2>/dev/null || ! kill -0 '${honest#* }' 2>/dev/null' ||
 		fail "honest traffic stands still"
 	[ ! -e /tmp/broken ] || fail "honest traffic was touched"
 	[ -s /tmp/honest ] || fail "no honest traffic came through"

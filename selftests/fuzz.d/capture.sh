@@ -7,7 +7,7 @@
 mkdir -p /root/save
 tcpdump -Z root -i net0 -U -w /root/save/roce.pcap udp port 4791 2>/tmp/tcpdump &
 dump=$!
-until_true 10 test -s /root/save/roce.pcap || cat /tmp/tcpdump
+until_true test -s /root/save/roce.pcap || cat /tmp/tcpdump
 
 channels_of_every_type() {
 	rchar add s stream listen 10.0.0.1
@@ -40,7 +40,7 @@ early_ends() {
 	head -c 10 /dev/rchar/s | wc -c
 	wait $! || true
 	on b 'sleep 5 >/dev/rchar/s' &
-	until_true 10 eval '[ "$(counter a "rchar -j" waiting)" = 1 ]'
+	until_true eval '[ "$(counter a "rchar -j" waiting)" = 1 ]'
 	rchar del s
 	wait $!
 }
@@ -58,7 +58,7 @@ refused() {
 
 reset_and_idle() {
 	rchar link reset "$(rchar link | sed -n 's/: from.*//p')"
-	until_true 20 is_state r up b
+	until_true is_state r up b
 	sleep 7
 }
 
