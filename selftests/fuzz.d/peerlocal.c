@@ -112,7 +112,7 @@ static void use_memory(struct rng *r, int fd)
 static void check_open(const char *node)
 {
 	static const int documented[] = { ECONNREFUSED, ETIMEDOUT, EINTR, ENODEV, ENOENT, ENXIO, EACCES,
-					  ECONNRESET, ENOMEM, EOPNOTSUPP };
+					  ECONNRESET, ENOMEM, EOPNOTSUPP, ENOBUFS };
 	int error = errno;
 	char key[48];
 	size_t i;
