@@ -342,6 +342,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < NR_CHAPTERS; i++) {
 		for (const struct test *t = chapters[i].tests;
 		     wanted(&chapters[i], list) && t->fn; t++) {
+			long long start;
 			bool bad;
 
 			n++;
@@ -350,10 +351,14 @@ int main(int argc, char **argv)
 				continue;
 			}
 			*skip_reason = 0;
+			start = now_ms();
 			bad = run_one(t);
 			failed += bad;
-			printf("%sok %d %s%s%s\n", bad ? "not " : "", n, t->name,
-			       *skip_reason ? " # SKIP " : "", skip_reason);
+			printf("%sok %d %s # ", bad ? "not " : "", n, t->name);
+			if (*skip_reason)
+				printf("SKIP %s\n", skip_reason);
+			else
+				printf("%lld ms\n", now_ms() - start);
 			if (bad)
 				start_afresh();
 			else

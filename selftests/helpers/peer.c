@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 const char *peer_addr;
@@ -296,12 +297,21 @@ bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uin
 	return false;
 }
 
+/* With the time since the one before: what takes longest is seen, nothing is judged by it. */
 void result(const char *name, bool ok)
 {
+	static struct timespec before;
+	struct timespec now;
 	static int n;
 
-	printf("%sok %d %s\n", ok ? "" : "not ", ++n, name);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	printf("%sok %d %s", ok ? "" : "not ", ++n, name);
+	if (before.tv_sec)
+		printf(" # %ld ms", (now.tv_sec - before.tv_sec) * 1000 +
+		       (now.tv_nsec - before.tv_nsec) / 1000000);
+	printf("\n");
 	fflush(stdout);
+	before = now;
 	failed += !ok;
 }
 
