@@ -181,6 +181,7 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 				.access = access,
 			};
 		}
+		rchar_inject_delay(RCHAR_DELAY_REGISTER);
 		ret = rchar_lane_register(lane, &lane->exports_reg, wrs, n);
 		if (ret)
 			return ret;

@@ -30,10 +30,12 @@ enum rchar_fault {
 /**
  * enum rchar_delay - where a test build can be made to wait, so that a race is certain
  * @RCHAR_DELAY_CONCLUDE: a large write, between its decision and its end
+ * @RCHAR_DELAY_REGISTER: a batch of registrations, as behind a peer that takes frames slowly
  * @__RCHAR_DELAY_MAX: behind the last
  */
 enum rchar_delay {
 	RCHAR_DELAY_CONCLUDE,
+	RCHAR_DELAY_REGISTER,
 	__RCHAR_DELAY_MAX,
 };
 

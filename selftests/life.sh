@@ -402,6 +402,29 @@ fsync_fails_when_the_session_ends_first() {
 	clean
 }
 
+# A peer that takes a frame now and then makes registering as slow as it likes.
+slow_registrations_hold_nobody_up() {
+	local knob=/sys/kernel/debug/rdma_char/delay_register attempts
+
+	[ -e $knob ] || skip "the module is not a test build, or this kernel has no debugfs"
+	rchar add slow memory listen 10.0.0.1 size 64m
+	rchar add other memory listen 10.0.0.1 size 64m
+	on b rchar -w $limit add slow memory connect 10.0.0.1
+	attempts=$(counter b 'rchar -j link' attempts)
+	echo 4200000 >$knob
+	on b 'head -c 1 /dev/rchar/slow >/tmp/got 2>&1 &' &
+	# Registering is under way: deleting another region does not wait for it.
+	until_true grep -qx 'export 1' /sys/kernel/debug/rdma_char/objects
+	rchar del other
+	[ "$(counter b 'rchar -j link' attempts)" = "$attempts" ]
+	# Before all of it is registered the connection ends.
+	until_true eval '[ "$(counter b "rchar -j link" attempts)" -gt '"$attempts"' ]'
+	rchar del slow
+	echo 0 >$knob
+	wait $! || true
+	clean
+}
+
 monitor_tells_each_change() {
 	local mon e
 
@@ -510,7 +533,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 30
+plan 31
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -537,6 +560,7 @@ run peer_restart_resets_open_sessions
 run linger_bounds_what_close_leaves
 run recovery_timeout_ends_sessions
 run fsync_fails_when_the_session_ends_first
+run slow_registrations_hold_nobody_up
 run monitor_tells_each_change
 run exit_codes
 run node_has_mode_uid_gid
