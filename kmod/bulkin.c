@@ -67,7 +67,7 @@ static void release(struct rchar_bulk_in *b)
 		rchar_account_release(b->session->link->account, b->io.len);
 	if (b->answer)
 		rchar_txbuf_put(b->answer);
-	rchar_keys_destroy(&b->keys);
+	rchar_keys_destroy(&b->keys, NULL);
 	rchar_session_put(b->session);
 	rchar_ledger_del(RCHAR_OBJ_BULK);
 	kfree(b);

@@ -65,12 +65,13 @@ struct rchar_import *rchar_import_create(void)
 /**
  * rchar_import_free() - with its session
  * @import: what it knew
+ * @account: of the peer; NULL when there never was one
  *
  * Context: process.
  */
-void rchar_import_free(struct rchar_import *import)
+void rchar_import_free(struct rchar_import *import, struct rchar_account *account)
 {
-	rchar_keys_destroy(&import->keys);
+	rchar_keys_destroy(&import->keys, account);
 	if (import->mm)
 		mmdrop(import->mm);
 	kfree(import);
@@ -160,7 +161,8 @@ enum rchar_frame_error rchar_import_opened(struct rchar_session *session,
  * @rxb: its payload
  * @err: set when it breaks the protocol
  *
- * Return: 0, or -ENOMEM to get it again.
+ * Return: 0; -ENOMEM to get it again; -ENOBUFS when the session has to end: the peer makes this
+ * host hold too much.
  */
 int rchar_import_map(struct rchar_session *session, const struct rchar_hdr *hdr,
 		     struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
@@ -181,7 +183,7 @@ int rchar_import_map(struct rchar_session *session, const struct rchar_hdr *hdr,
 	ret = rchar_keys_add(&import->keys, session->flow, map, map->keys);
 	if (ret == -EPROTO)
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
-	return ret == -ENOMEM ? ret : 0;
+	return *err ? 0 : ret;
 }
 
 /**

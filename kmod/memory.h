@@ -31,7 +31,7 @@ struct rchar_import {
 };
 
 struct rchar_import *rchar_import_create(void);
-void rchar_import_free(struct rchar_import *import);
+void rchar_import_free(struct rchar_import *import, struct rchar_account *account);
 void rchar_import_dead(struct rchar_session *session);
 void rchar_import_bury(struct rchar_session *session);
 void rchar_import_closed(struct rchar_session *session);

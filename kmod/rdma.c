@@ -2,6 +2,7 @@
 #include "rdma.h"
 #include <linux/log2.h>
 #include <linux/slab.h>
+#include "account.h"
 #include "flow.h"
 #include "inject.h"
 #include "lane.h"
@@ -30,8 +31,9 @@ void rchar_keys_init(struct rchar_keys *keys, u64 size)
 /**
  * rchar_keys_destroy() - free the memory; no operation uses them any more
  * @keys: the keys
+ * @account: of the peer; NULL when it never told any by rchar_keys_add()
  */
-void rchar_keys_destroy(struct rchar_keys *keys)
+void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account)
 {
 	unsigned long index;
 	u32 *block;
@@ -39,6 +41,8 @@ void rchar_keys_destroy(struct rchar_keys *keys)
 	xa_for_each(&keys->blocks, index, block)
 		kfree(block);
 	xa_destroy(&keys->blocks);
+	if (keys->held)
+		rchar_account_release(account, keys->held);
 }
 
 static struct rchar_io_queue *queue_of(const struct rchar_io *io)
@@ -80,11 +84,30 @@ static u32 *new_block(struct rchar_keys *keys, unsigned long at, unsigned int n)
 	return block;
 }
 
-static u32 *block_for(struct rchar_keys *keys, u64 index)
+/* The peer answers for the memory: it chooses how many keys there are. */
+static int add_block(struct rchar_keys *keys, unsigned long at, struct rchar_account *account,
+		     u32 **block)
+{
+	const u64 bytes = RCHAR_WIRE_MAP_KEYS * sizeof(**block);
+
+	if (!rchar_account_hold(account, bytes))
+		return -ENOBUFS;
+	*block = new_block(keys, at, RCHAR_WIRE_MAP_KEYS);
+	if (!*block) {
+		rchar_account_release(account, bytes);
+		return -ENOMEM;
+	}
+	keys->held += bytes;
+	return 0;
+}
+
+static int block_for(struct rchar_keys *keys, u64 index, struct rchar_account *account,
+		     u32 **block)
 {
 	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
 
-	return xa_load(&keys->blocks, at) ?: new_block(keys, at, RCHAR_WIRE_MAP_KEYS);
+	*block = xa_load(&keys->blocks, at);
+	return *block ? 0 : add_block(keys, at, account, block);
 }
 
 static u64 chunks(const struct rchar_keys *keys)
@@ -93,9 +116,11 @@ static u64 chunks(const struct rchar_keys *keys)
 }
 
 static int add_keys(struct rchar_keys *keys, const struct rchar_wire_map *map,
-		    const __le32 *values)
+		    const __le32 *values, struct rchar_account *account)
 {
 	u32 i, first = le32_to_cpu(map->first), count = le32_to_cpu(map->count);
+	u32 *block;
+	int ret;
 
 	if (!first) {
 		keys->attempt = le32_to_cpu(map->attempt);
@@ -106,10 +131,9 @@ static int add_keys(struct rchar_keys *keys, const struct rchar_wire_map *map,
 	    le32_to_cpu(map->attempt) != keys->attempt)
 		return -EPROTO;
 	for (i = 0; i < count; i++) {
-		u32 *block = block_for(keys, first + i);
-
-		if (!block)
-			return -ENOMEM;
+		ret = block_for(keys, first + i, account, &block);
+		if (ret)
+			return ret;
 		block[(first + i) % RCHAR_WIRE_MAP_KEYS] = le32_to_cpu(values[i]);
 	}
 	keys->have += count;
@@ -126,7 +150,8 @@ static int add_keys(struct rchar_keys *keys, const struct rchar_wire_map *map,
  * Keys of another connection than the current one were under way for long: they are of
  * no use.
  *
- * Return: 0; -ENOMEM to get them again; -EPROTO when they do not follow on the last.
+ * Return: 0; -ENOMEM to get them again; -ENOBUFS when the peer makes this host hold too much;
+ * -EPROTO when they do not follow on the last.
  */
 int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 		   const struct rchar_wire_map *map, const __le32 *values)
@@ -135,7 +160,7 @@ int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 
 	spin_lock_bh(&flow->lock);
 	if (flow->lane && flow->lane->self.attempt == le32_to_cpu(map->attempt))
-		ret = add_keys(keys, map, values);
+		ret = add_keys(keys, map, values, flow->link->account);
 	make_ready(flow, keys, false);
 	make_ready(flow, keys, true);
 	spin_unlock_bh(&flow->lock);

@@ -13,6 +13,7 @@
 #include <rdma/ib_verbs.h>
 #include "wire.h"
 
+struct rchar_account;
 struct rchar_flow;
 struct rchar_lane;
 
@@ -35,6 +36,7 @@ struct rchar_io_queue {
  * struct rchar_keys - the peer's keys of a region; flow->lock
  * @size: bytes of the region
  * @blocks: by index / RCHAR_WIRE_MAP_KEYS: arrays of that many keys
+ * @held: bytes of them that count against the account of the peer
  * @attempt: of the connection on which they are valid
  * @shift: a chunk has 1 << @shift bytes
  * @have: keys received for @attempt; all there are when the region is covered
@@ -47,6 +49,7 @@ struct rchar_io_queue {
 struct rchar_keys {
 	u64 size;
 	struct xarray blocks;
+	u64 held;
 	u32 attempt;
 	u8 shift;
 	u64 have;
@@ -136,7 +139,7 @@ struct rchar_lane_rdma {
 };
 
 void rchar_keys_init(struct rchar_keys *keys, u64 size);
-void rchar_keys_destroy(struct rchar_keys *keys);
+void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account);
 int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 		   const struct rchar_wire_map *map, const __le32 *values);
 int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key);

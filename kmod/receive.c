@@ -291,6 +291,17 @@ static void receive_window(struct rchar_session *s, u32 window)
 }
 
 /* Executed once, as frames are: memory for the answer comes first. */
+static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
+		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	int ret = rchar_import_map(s, hdr, rxb, err);
+
+	if (ret != -ENOBUFS)
+		return ret;
+	rchar_session_fail_locked(s, RCHAR_REASON_PEER_LIMIT);
+	return 0;
+}
+
 static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
 			enum rchar_frame_error *err)
 {
@@ -356,7 +367,7 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 	case RCHAR_OP_WINDOW:
 		break;
 	case RCHAR_OP_MAP:
-		*ret = rchar_import_map(s, hdr, rxb, &err);
+		*ret = receive_map(s, hdr, rxb, &err);
 		break;
 	case RCHAR_OP_CALL:
 		*ret = receive_call(s, rxb, &err);

@@ -46,7 +46,7 @@ static void free_work(struct work_struct *work)
 	if (s->held_frames)
 		release_frames(s, s->held_frames);
 	if (s->import)
-		rchar_import_free(s->import);
+		rchar_import_free(s->import, s->link ? s->link->account : NULL);
 	if (s->export)
 		rchar_export_free(s->export);
 	rchar_channel_put(channel);
@@ -160,7 +160,7 @@ void rchar_session_discard(struct rchar_session *s)
 	if (!s)
 		return;
 	if (s->import)
-		rchar_import_free(s->import);
+		rchar_import_free(s->import, s->link ? s->link->account : NULL);
 	kfree(s);
 	rchar_ledger_del(RCHAR_OBJ_SESSION);
 }
