@@ -103,7 +103,7 @@ void rchar_account_put(struct rchar_account *account)
 	if (!last)
 		return;
 	WARN_ON_ONCE(atomic64_read(&account->held) || atomic_read(&account->imports) ||
-		     account->lanes || account->half_open);
+		     atomic_read(&account->waiting) || account->lanes || account->half_open);
 	kfree(account);
 }
 
@@ -208,6 +208,21 @@ void rchar_account_release(struct rchar_account *account, u64 bytes)
 u64 rchar_account_held(void)
 {
 	return atomic64_read(&host_held);
+}
+
+/**
+ * rchar_account_leaves_room() - may a peer take one more of what all peers share?
+ * @mine: how many it has
+ * @used: how many are in use, @mine among them
+ * @max: how many there are
+ *
+ * It may have three times as many as are still free: alone, three quarters of all. However many
+ * peers take what they get, the next one gets something (Choudhury and Hahne, "Dynamic Queue
+ * Length Thresholds for Shared-Memory Packet Switches", 1998). The last one of few is not kept.
+ */
+bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned int max)
+{
+	return used < max && mine < 3 * (u64)(max - used);
 }
 
 /* ---- connections ---- */

@@ -31,6 +31,7 @@ struct net;
  * @addr: the address; the port does not count
  * @held: bytes
  * @imports: sessions that import memory of this host
+ * @waiting: sessions that no program has opened yet
  * @lanes: lanes of accepted links; accounts_lock
  * @half_open: lanes being accepted; accounts_lock
  */
@@ -41,6 +42,7 @@ struct rchar_account {
 	struct sockaddr_storage addr;
 	atomic64_t held;
 	atomic_t imports;
+	atomic_t waiting;
 	unsigned int lanes;
 	unsigned int half_open;
 };
@@ -59,6 +61,8 @@ bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes);
 void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes);
 bool rchar_account_begin_accept(struct rchar_account *account, bool known);
 void rchar_account_end_accept(struct rchar_account *account);
+
+bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned int max);
 
 u64 rchar_account_held(void);
 void rchar_account_init(void);

@@ -91,6 +91,7 @@ void rchar_session_unlist_waiting(struct rchar_session *s)
 	list_del_init(&s->wait_entry);
 	WRITE_ONCE(s->in_backlog, false);
 	s->channel->nr_waiting--;
+	atomic_dec(&s->link->account->waiting);
 }
 
 /* The session of a peer that gave up before anybody opened, and left nothing to read. */
@@ -236,7 +237,9 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	s = list_first_entry_or_null(&channel->acceptors, struct rchar_session,
 				     wait_entry);
 	if (!s) {
-		if (channel->nr_waiting >= READ_ONCE(channel->config.backlog))
+		if (!rchar_account_leaves_room(atomic_read(&link->account->waiting),
+					       channel->nr_waiting,
+					       READ_ONCE(channel->config.backlog)))
 			return RCHAR_REASON_BACKLOG;
 		s = create_waiting(channel, link);
 		if (IS_ERR_OR_NULL(s))
@@ -269,6 +272,7 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 		list_add_tail(&s->wait_entry, &channel->waiting);
 		s->in_backlog = true;
 		channel->nr_waiting++;
+		atomic_inc(&link->account->waiting);
 		rchar_session_send_wanted(s);
 	}
 	spin_unlock(&s->lock);
@@ -287,17 +291,14 @@ static u64 import_cost(const struct rchar_region *region)
 	return RCHAR_SESSION_COST + region->nr_pages * 80 + chunks * 1024 + maps * PAGE_SIZE;
 }
 
-/*
- * One peer must leave importers of other peers room: it may have as many sessions as are still
- * free. The first one always gets its registrations: their size is the administrator's choice.
- */
+/* The first one always gets its registrations: their size is the administrator's choice. */
 static enum rchar_reason hold_import(struct rchar_channel *channel, struct rchar_link *link,
 				     u64 cost)
 {
-	u32 backlog = READ_ONCE(channel->config.backlog), mine;
+	u32 mine = atomic_read(&link->account->imports);
 
-	mine = atomic_read(&link->account->imports);
-	if (channel->nr_importers >= backlog || mine >= backlog - channel->nr_importers)
+	if (!rchar_account_leaves_room(mine, channel->nr_importers,
+				       READ_ONCE(channel->config.backlog)))
 		return RCHAR_REASON_BACKLOG;
 	if (!rchar_account_hold(link->account, cost)) {
 		if (mine)

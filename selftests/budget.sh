@@ -9,6 +9,7 @@ rchar add bsink stream listen 10.0.0.1 window 64k
 rchar add bregion memory listen 10.0.0.1 size 32m
 # Another address is another peer.
 ip -6 addr add fd00::99/64 dev net0 nodad
+rchar add few stream listen '[fd00::1]' backlog 8
 rchar add pool memory listen '[fd00::1]' size 1m
 rchar add honest stream listen '[fd00::1]' linger 1s
 rchar -w 60 add good stream connect '[fd00::1]/honest' linger 1s
@@ -19,7 +20,7 @@ writer=$!
 
 badbudget 10.0.0.1 | tee /tmp/badbudget
 ret=${PIPESTATUS[0]}
-badbudget fd00::1 importers | sed 's/ok 1 /ok 9 /' | tee -a /tmp/badbudget
+badbudget fd00::1 pool | sed 's/ok 1 /ok 9 /' | tee -a /tmp/badbudget
 ret=$((ret + PIPESTATUS[0]))
 ksft_n=$(grep -c '^\(not \)\?ok' /tmp/badbudget)
 [ "$ret" = 0 ] || ksft_failed=1
@@ -30,6 +31,8 @@ honest_traffic_was_not_touched() {
 	note "$(counter a 'rchar -j stats honest' rx_bytes) honest bytes"
 }
 
+one_peer_leaves_sessions_of_others_room() { badbudget fd00::1 few; }
+
 nothing_is_held_for_a_peer_that_is_gone() {
 	rchar del all
 	wait $reader $writer || true
@@ -37,6 +40,7 @@ nothing_is_held_for_a_peer_that_is_gone() {
 	until_true eval '[ "$(sed -n "s/^link //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
 }
 
+run one_peer_leaves_sessions_of_others_room
 run honest_traffic_was_not_touched
 run nothing_is_held_for_a_peer_that_is_gone
 echo "1..$ksft_n"

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * badbudget ADDR [importers] - a peer that makes the other host hold as much memory as it can.
+ * badbudget ADDR [pool|few] - a peer that makes the other host hold as much memory as it can.
  *
  * The peer never acknowledges and never grants a credit. Channels that the caller has made:
  * bmsg, a message channel of max-message 2m and backlog 1 that nobody opens; bstream, a stream
  * channel with the default window and backlog 1000 that nobody opens; bsink, a stream channel
- * with a window of 64k; bregion, a region of 32 MiB. TAP lines, after
+ * with a window of 64k; bregion, a region of 32 MiB. With "pool", a
+ * region, or "few", a stream channel with backlog 8: leave room for who connects from fd00::99?
+ * TAP lines, after
  * each of them what was measured; the plan is the caller's.
  */
 #include <errno.h>
@@ -379,6 +381,25 @@ static void importers(void)
 	hang_up(&c);
 }
 
+/* Likewise, with sessions that wait for a program. */
+static void waiting(void)
+{
+	struct conn c;
+	int i;
+
+	begin();
+	connect_well(&c);
+	for (i = 1; i <= 20; i++)
+		push_open(&c, i, "few", RCHAR_TYPE_STREAM, 0);
+	push_all(&c);
+	measured("one_peer_leaves_sessions_of_others_room",
+		 !c.gone &&
+		 !system("rchar show few | grep -q 'waiting 6'") &&
+		 !system("rchar -w 60 add less stream connect [fd00::1]/few from [fd00::99] && "
+			 "[ \"$(rio open /dev/rchar/less rw)\" = ok ]"));
+	hang_up(&c);
+}
+
 /* Without HELLO for as long as the module waits for it. */
 static void half_open(void)
 {
@@ -402,14 +423,14 @@ static void half_open(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2 && (argc != 3 || strcmp(argv[2], "importers"))) {
-		fprintf(stderr, "usage: badbudget ADDR [importers]\n");
+	if (argc != 2 && (argc != 3 || strlen(argv[2]) < 3)) {
+		fprintf(stderr, "usage: badbudget ADDR [pool|few]\n");
 		return 2;
 	}
 	peer_addr = argv[1];
 	peer_is_patient = true;
 	if (argc == 3) {
-		importers();
+		strcmp(argv[2], "few") ? importers() : waiting();
 		return failed != 0;
 	}
 	half_open();
