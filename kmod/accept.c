@@ -124,6 +124,48 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *re
 	return reason;
 }
 
+/* ---- too much held ---- */
+
+/*
+ * What is kept for a peer past its budget goes, sessions and all. Not while a connection is left:
+ * rchar_link_lane_gone() of the last one comes back.
+ */
+static void drop_evicted(struct rchar_link *link)
+{
+	lockdep_assert_held(&rchar_links_lock);
+	if (!READ_ONCE(link->evict) || !rchar_link_no_lanes(link) ||
+	    READ_ONCE(link->state) != RCHAR_LINK_DOWN)
+		return;
+	WRITE_ONCE(link->evict, false);
+	rchar_link_forget(link, 0, RCHAR_REASON_PEER_LIMIT);
+}
+
+/**
+ * rchar_link_evict_work() - rchar_link_evict(), later
+ * @work: rchar_link.evict_work
+ */
+void rchar_link_evict_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(work, struct rchar_link, evict_work);
+
+	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);
+	mutex_lock(&rchar_links_lock);
+	drop_evicted(link);
+	mutex_unlock(&rchar_links_lock);
+}
+
+/**
+ * rchar_link_evict() - the peer is past its budget
+ * @link: the link that took it there
+ *
+ * Context: any but hard interrupt, with any lock but the link's; it is done later.
+ */
+void rchar_link_evict(struct rchar_link *link)
+{
+	WRITE_ONCE(link->evict, true);
+	queue_work(rchar_link_wq, &link->evict_work);
+}
+
 /* ---- HELLO ---- */
 
 /* Its peer has shown that it is where it says. */
@@ -210,8 +252,11 @@ static bool admit(struct rchar_link *link, struct rchar_lane *lane,
 		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_CLOSED);
 		return false;
 	}
-	if (!lane->index)
+	/* What the reply said does not hold any more, then: accepted_adopt() will see. */
+	if (!lane->index) {
+		drop_evicted(link);
 		link->attempt = lane->peer.attempt;
+	}
 	if ((!lane->index && !rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE)) ||
 	    !accepted_lane_add(link, lane) || !accepted_adopt(link, lane))
 		*reason = RCHAR_REASON_BUSY;

@@ -456,6 +456,8 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	reason = link->reason;
 	spin_unlock_bh(&link->lock);
 	if (last) {
+		if (READ_ONCE(link->evict))
+			queue_work(rchar_link_wq, &link->evict_work);
 		connect_failed(link, reason);
 		rchar_link_admit_greeted(link);
 	}
@@ -554,32 +556,6 @@ static void flush_acks(struct rchar_link *link)
 		rchar_flow_ack_pending(&link->flows[i]);
 	for (i = 0; i < link->nr_lanes && time_before(jiffies, until); i++)
 		rchar_flow_wait_sent(&link->flows[i], until - jiffies);
-}
-
-/* What is kept for a peer that makes this host hold too much is dropped, sessions and all. */
-static void evict_work(struct work_struct *work)
-{
-	struct rchar_link *link = container_of(work, struct rchar_link, evict_work);
-
-	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);
-	wait_event(link->wait, rchar_link_no_lanes(link));
-	mutex_lock(&rchar_links_lock);
-	if (rchar_link_no_lanes(link) && READ_ONCE(link->state) == RCHAR_LINK_DOWN)
-		rchar_link_forget(link, 0, RCHAR_REASON_PEER_LIMIT);
-	else if (READ_ONCE(link->state) != RCHAR_LINK_DYING)
-		queue_work(rchar_link_wq, &link->evict_work);
-	mutex_unlock(&rchar_links_lock);
-}
-
-/**
- * rchar_link_evict() - the peer is past its budget
- * @link: the link that took it there
- *
- * Context: any but hard interrupt, with any lock but the link's; it is done later.
- */
-void rchar_link_evict(struct rchar_link *link)
-{
-	queue_work(rchar_link_wq, &link->evict_work);
 }
 
 static void destroy_work(struct work_struct *work)
@@ -688,7 +664,7 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 	INIT_DELAYED_WORK(&link->connect_work, connect_work);
 	INIT_LIST_HEAD(&link->accepting);
 	INIT_WORK(&link->up_work, up_work);
-	INIT_WORK(&link->evict_work, evict_work);
+	INIT_WORK(&link->evict_work, rchar_link_evict_work);
 	INIT_WORK(&link->lanes_work, lanes_work);
 	INIT_DELAYED_WORK(&link->tick_work, tick_work);
 	INIT_DELAYED_WORK(&link->ack_work, ack_work);
@@ -866,9 +842,11 @@ void rchar_link_shutdown(void)
 	mutex_unlock(&rchar_links_lock);
 	while ((link = rchar_link_next(serial))) {
 		serial = link->serial;
+		cancel_delayed_work_sync(&link->connect_work);
 		link->ops->lost(link, RCHAR_REASON_UNLOAD);
-		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
+		/* In this order: a lane whose handshake ends now moves to its slot. */
 		rchar_link_fail_accepting(link, RCHAR_REASON_UNLOAD);
+		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
 		rchar_link_put(link);
 	}
 	rchar_ledger_wait(RCHAR_OBJ_LINK);

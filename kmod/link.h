@@ -91,7 +91,8 @@ struct rchar_link_ops {
  * @ops: the sessions
  * @connect_work: makes an attempt, with the first lane; initiator only
  * @up_work: tells the sessions that frames flow (again)
- * @evict_work: the peer is past its budget: what is kept for it is dropped
+ * @evict: the peer is past its budget: what is kept for it is to be dropped
+ * @evict_work: does so
  * @lanes_work: connects the others when that one is up; initiator only
  * @tick_work: keepalive while up, expiry of sessions while down
  * @ack_work: sends acks that found no frame to ride on
@@ -133,6 +134,7 @@ struct rchar_link {
 	const struct rchar_link_ops *ops;
 	struct delayed_work connect_work;
 	struct work_struct up_work;
+	bool evict;
 	struct work_struct evict_work;
 	struct work_struct lanes_work;
 	struct delayed_work tick_work;

@@ -26,6 +26,7 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 				     const struct sockaddr_storage *peer);
 
 /* accept.c */
+void rchar_link_evict_work(struct work_struct *work);
 void rchar_link_fail_accepting(struct rchar_link *link, enum rchar_reason reason);
 bool rchar_link_stop_accepting(struct rchar_link *link, struct rchar_lane *lane);
 void rchar_link_admit_greeted(struct rchar_link *link);
