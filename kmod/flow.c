@@ -696,5 +696,7 @@ void rchar_flow_reset(struct rchar_flow *flow)
 	flow->rx_next = 0;
 	flow->rx_acked = 0;
 	spin_unlock_bh(&flow->lock);
+	list_for_each_entry(txb, &dropped, queue)
+		flow->link->ops->dropped(txb);
 	rchar_txbuf_put_list(&dropped);
 }

@@ -39,6 +39,7 @@ struct rchar_link;
  * @receive: a sequenced frame, once and in order. 0 when it is processed; -ENOMEM to
  *	     get it again after a reconnect; sets *@err when it breaks the protocol.
  * @acked: the peer has that frame
+ * @dropped: the frame is forgotten, with what the peer knew
  * @state_changed: the link's state did
  *
  * Called in process context; @acked and @receive also from a completion queue, where they
@@ -51,6 +52,7 @@ struct rchar_link_ops {
 	int (*receive)(struct rchar_link *link, const struct rchar_hdr *hdr,
 		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err);
 	void (*acked)(struct rchar_txbuf *txb);
+	void (*dropped)(struct rchar_txbuf *txb);
 	void (*state_changed)(struct rchar_link *link);
 };
 

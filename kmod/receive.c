@@ -421,6 +421,17 @@ static void session_acked(struct rchar_txbuf *txb)
 	spin_unlock_bh(&s->lock);
 }
 
+static void session_dropped(struct rchar_txbuf *txb)
+{
+	struct rchar_session *s = txb->session;
+
+	if (!s)
+		return;
+	spin_lock_bh(&s->lock);
+	rchar_session_frame_gone(s, txb);
+	spin_unlock_bh(&s->lock);
+}
+
 /* ---- what happens to the link ---- */
 
 static void for_each(struct rchar_link *link,
@@ -462,7 +473,6 @@ static void lost_one(struct rchar_session *s, unsigned long reason)
 		/* It will be opened afresh. */
 		s->open_sent = false;
 		s->wanted = 0;
-		s->tx_frames = 0;
 	} else if (s->state != RCHAR_SESSION_DEAD) {
 		rchar_session_die(s, reason, -ECONNRESET);
 	}
@@ -493,5 +503,6 @@ const struct rchar_link_ops rchar_session_link_ops = {
 	.expire = session_expire,
 	.receive = session_receive,
 	.acked = session_acked,
+	.dropped = session_dropped,
 	.state_changed = rchar_channel_link_changed,
 };
