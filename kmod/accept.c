@@ -202,7 +202,7 @@ void rchar_link_propose(struct rchar_link *link, struct rchar_lane *lane, u32 *e
 	mutex_lock(&rchar_links_lock);
 	lane->continues = rchar_link_continues(link, lane);
 	*epoch = lane->continues || lane->index ? link->epoch : rchar_link_new_epoch(link->epoch);
-	*resume = lane->continues ? lane->flow->rx_next : 0;
+	*resume = lane->continues ? rchar_flow_expects(lane->flow) : 0;
 	mutex_unlock(&rchar_links_lock);
 }
 
@@ -227,7 +227,9 @@ static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
 {
 	bool same = rchar_link_continues(link, lane);
 
-	if (same != lane->continues || (same && lane->self.epoch != link->epoch))
+	if (same != lane->continues ||
+	    (same && (lane->self.epoch != link->epoch ||
+		      lane->self.resume != rchar_flow_expects(lane->flow))))
 		return false;
 	if (!same && lane->index) {
 		link->epoch = 0;

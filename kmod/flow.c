@@ -621,6 +621,20 @@ void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane)
 }
 
 /**
+ * rchar_flow_expects() - the sequence number of the next frame of the peer
+ * @flow: the flow
+ */
+u32 rchar_flow_expects(struct rchar_flow *flow)
+{
+	u32 next;
+
+	spin_lock_bh(&flow->lock);
+	next = flow->rx_next;
+	spin_unlock_bh(&flow->lock);
+	return next;
+}
+
+/**
  * rchar_flow_attach() - a lane is connected: the handshake may be sent on it
  * @flow: the flow
  * @lane: the lane, with @peer filled in

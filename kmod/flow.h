@@ -55,6 +55,7 @@ void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link);
 void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames);
 struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow);
 bool rchar_flow_busy(struct rchar_flow *flow);
+u32 rchar_flow_expects(struct rchar_flow *flow);
 bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_session *session,
 			      u32 window);
 unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_session *session,
