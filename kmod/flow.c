@@ -23,6 +23,7 @@ void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link)
 	INIT_LIST_HEAD(&flow->queue);
 	INIT_LIST_HEAD(&flow->ready[0]);
 	INIT_LIST_HEAD(&flow->ready[1]);
+	INIT_LIST_HEAD(&flow->parked);
 	flow->link = link;
 }
 
@@ -682,8 +683,11 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
 	spin_lock_bh(&flow->lock);
 	lane->tx.open = false;
 	if (flow->lane == lane) {
-		flow->lane = NULL;
-		flow->next = NULL;
+		WRITE_ONCE(flow->lane, NULL);
+		WRITE_ONCE(flow->next, NULL);
+		/* Until keys of the next one come. Programs choose how many wait: no walk. */
+		list_splice_tail_init(&flow->ready[0], &flow->parked);
+		list_splice_tail_init(&flow->ready[1], &flow->parked);
 	}
 	spin_unlock_bh(&flow->lock);
 }

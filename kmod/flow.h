@@ -34,6 +34,7 @@ struct rchar_txbuf;
  * @rx_acked: the last ack told to the peer
  * @ack_now: the peer asked for an ack, or the delay for one is over
  * @ready: keys with one-sided operations that can be posted: [0] READs, [1] WRITEs
+ * @parked: those that were there when the last lane went: they want other keys first
  */
 struct rchar_flow {
 	struct rchar_link *link;
@@ -49,6 +50,7 @@ struct rchar_flow {
 	u32 rx_acked;
 	bool ack_now;
 	struct list_head ready[2];
+	struct list_head parked;
 };
 
 void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link);

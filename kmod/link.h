@@ -89,6 +89,7 @@ struct rchar_link_ops {
  * @dead_bytes: of that, what sessions of this link left in frames that the peer does not
  *		acknowledge
  * @sessions: by session id; its own lock. Holds a reference to each.
+ * @nr_sessions: how many those are
  * @next_session: where to look for the next free id
  * @ops: the sessions
  * @connect_work: makes an attempt, with the first lane; initiator only
@@ -132,6 +133,7 @@ struct rchar_link {
 	struct rchar_account *account;
 	atomic64_t dead_bytes;
 	struct xarray sessions;
+	atomic_t nr_sessions;
 	u32 next_session;
 	const struct rchar_link_ops *ops;
 	struct delayed_work connect_work;

@@ -209,19 +209,6 @@ static int put_link_state(struct sk_buff *skb, const struct rchar_link *link)
 	return 0;
 }
 
-static u32 count_sessions(struct rchar_link *link)
-{
-	struct rchar_session *s;
-	unsigned long id;
-	u32 n = 0;
-
-	rcu_read_lock();
-	xa_for_each(&link->sessions, id, s)
-		n++;
-	rcu_read_unlock();
-	return n;
-}
-
 /* With these a program on the peer's host could ask for a connection of this link. */
 static int put_link_secrets(struct sk_buff *skb, const struct rchar_link *link)
 {
@@ -245,7 +232,7 @@ int rchar_nlfill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
 	    nla_put_u32(skb, RCHAR_A_LINK_INITIATOR, link->initiator) ||
 	    put_addr(skb, RCHAR_A_LINK_LOCAL, &link->local) ||
 	    put_addr(skb, RCHAR_A_LINK_PEER, &link->peer) ||
-	    nla_put_u32(skb, RCHAR_A_LINK_SESSIONS, count_sessions(link)))
+	    nla_put_u32(skb, RCHAR_A_LINK_SESSIONS, atomic_read(&link->nr_sessions)))
 		return -EMSGSIZE;
 	spin_lock_bh(&link->lock);
 	ret = put_link_state(skb, link);

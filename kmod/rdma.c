@@ -50,14 +50,32 @@ static struct rchar_io_queue *queue_of(const struct rchar_io *io)
 	return &io->keys->queues[io->write];
 }
 
-/* Its turn comes when others of the flow had theirs. */
+static u64 chunks(const struct rchar_keys *keys)
+{
+	return ((keys->size - 1) >> keys->shift) + 1;
+}
+
+static bool usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
+{
+	return keys->shift && keys->attempt == lane->self.attempt &&
+	       keys->have == chunks(keys);
+}
+
+/*
+ * Its turn comes when others of the flow had theirs. Without keys for this connection it waits
+ * for them aside: rchar_keys_add() calls again.
+ */
 static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool write)
 {
 	struct rchar_io_queue *q = &keys->queues[write];
 
 	lockdep_assert_held(&flow->lock);
-	if (!list_empty(&q->ios) && list_empty(&q->entry))
-		list_add_tail(&q->entry, &flow->ready[write]);
+	if (list_empty(&q->ios) || keys->error || !flow->lane || !usable(keys, flow->lane))
+		return;
+	if (!list_empty(&q->entry) && q->attempt == keys->attempt)
+		return;
+	q->attempt = keys->attempt;
+	list_move_tail(&q->entry, &flow->ready[write]);
 }
 
 /* An empty queue is not ready: the keys may be freed with their last operation. */
@@ -108,11 +126,6 @@ static int block_for(struct rchar_keys *keys, u64 index, struct rchar_account *a
 
 	*block = xa_load(&keys->blocks, at);
 	return *block ? 0 : add_block(keys, at, account, block);
-}
-
-static u64 chunks(const struct rchar_keys *keys)
-{
-	return ((keys->size - 1) >> keys->shift) + 1;
 }
 
 static int add_keys(struct rchar_keys *keys, const struct rchar_wire_map *map,
@@ -195,12 +208,6 @@ int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
 
 /* So often an operation may be refused before it fails. */
 #define TRIES_MAX	3
-
-static bool usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
-{
-	return keys->shift && keys->attempt == lane->self.attempt &&
-	       keys->have == chunks(keys);
-}
 
 static u32 key_at(struct rchar_keys *keys, u64 offset)
 {
@@ -384,8 +391,8 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 	       (q = list_first_entry_or_null(ready, struct rchar_io_queue, entry))) {
 		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
 
-		/* It is ready again when keys for this connection have come. */
-		if (io->keys->error || !usable(io->keys, lane)) {
+		/* The peer began to tell its keys anew: it is ready again when all have come. */
+		if (!usable(io->keys, lane)) {
 			list_del_init(&q->entry);
 			continue;
 		}
@@ -619,6 +626,8 @@ void rchar_rdma_stop(struct rchar_flow *flow, struct rchar_keys *keys, int error
 {
 	spin_lock_bh(&flow->lock);
 	keys->error = error;
+	list_del_init(&keys->queues[0].entry);
+	list_del_init(&keys->queues[1].entry);
 	spin_unlock_bh(&flow->lock);
 }
 

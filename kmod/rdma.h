@@ -24,11 +24,14 @@ struct rchar_lane;
 
 /**
  * struct rchar_io_queue - operations that have something to post, of one kind and session
- * @entry: of rchar_flow.ready, while @ios can be posted
+ * @entry: of rchar_flow.ready, while @ios can be posted; of .parked, when they could be on an
+ *	    earlier connection
+ * @attempt: of the connection for which it was put there
  * @ios: the operations
  */
 struct rchar_io_queue {
 	struct list_head entry;
+	u32 attempt;
 	struct list_head ios;
 };
 

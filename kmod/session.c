@@ -174,6 +174,7 @@ void rchar_session_discard(struct rchar_session *s)
 void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id)
 {
 	rchar_link_use(link);
+	atomic_inc(&link->nr_sessions);
 	s->link = link;
 	s->id = id;
 	s->flow = rchar_link_flow(link, id);
@@ -439,8 +440,10 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 		arm(s, jiffies);
 	else if (cancel_delayed_work(&s->timer))
 		rchar_session_put(s);	/* never the last */
-	if (s->link && xa_erase_bh(&s->link->sessions, s->id))
+	if (s->link && xa_erase_bh(&s->link->sessions, s->id)) {
+		atomic_dec(&s->link->nr_sessions);
 		rchar_session_put(s);	/* never the last */
+	}
 }
 
 /* Does the peer have, or will it get, a session that it should be told about? */
