@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "account.h"
 #include <linux/hashtable.h>
-#include <linux/jhash.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/random.h>
@@ -38,10 +37,7 @@ static u64 host_max(void)
 
 static u32 hash_of(const struct sockaddr_storage *addr)
 {
-	struct sockaddr_storage host = *addr;
-
-	rchar_addr_set_port(&host, 0);
-	return jhash(&host, rchar_addr_len(&host), hash_seed);
+	return rchar_addr_hash_host(addr, hash_seed);
 }
 
 static struct rchar_account *find(struct net *net, const struct sockaddr_storage *addr)

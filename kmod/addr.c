@@ -3,6 +3,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/inetdevice.h>
+#include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
@@ -33,6 +34,21 @@ bool rchar_addr_same_host(const struct sockaddr_storage *a,
 		return ipv6_addr_equal(&in6(a)->sin6_addr, &in6(b)->sin6_addr) &&
 		       in6(a)->sin6_scope_id == in6(b)->sin6_scope_id;
 	return true;
+}
+
+/**
+ * rchar_addr_hash_host() - the same for addresses of the same host
+ * @addr: the address
+ * @seed: something that nobody else knows
+ */
+u32 rchar_addr_hash_host(const struct sockaddr_storage *addr, u32 seed)
+{
+	if (addr->ss_family == AF_INET)
+		return jhash_1word((__force u32)in4(addr)->sin_addr.s_addr, seed);
+	if (addr->ss_family == AF_INET6)
+		return jhash2((__force const u32 *)in6(addr)->sin6_addr.s6_addr32, 4,
+			      seed ^ in6(addr)->sin6_scope_id);
+	return seed;
 }
 
 /**

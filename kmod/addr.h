@@ -8,6 +8,7 @@
 struct net;
 #include <linux/types.h>
 
+u32 rchar_addr_hash_host(const struct sockaddr_storage *addr, u32 seed);
 bool rchar_addr_same_host(const struct sockaddr_storage *a,
 			  const struct sockaddr_storage *b);
 bool rchar_addr_equal(const struct sockaddr_storage *a,

@@ -234,6 +234,48 @@ static int attach(struct rchar_channel *channel)
 	return channel->listener || channel->link ? 0 : -ENOMEM;
 }
 
+/* The next of so many sessions, with a reference; NULL when that one is being freed. */
+static struct rchar_session *rotate(struct rchar_channel *channel, u32 *left)
+{
+	struct rchar_session *s;
+
+	lockdep_assert_held(&channel->lock);
+	s = list_first_entry_or_null(&channel->sessions, struct rchar_session, channel_entry);
+	*left = s ? *left - 1 : 0;
+	if (!s)
+		return NULL;
+	list_move_tail(&s->channel_entry, &channel->sessions);
+	return kref_get_unless_zero(&s->ref) ? s : NULL;
+}
+
+/*
+ * Open files and waiting peers hear of it; what was closed before lingers on. One session at a
+ * time: peers and programs choose how many there are.
+ */
+static void fail_sessions(struct rchar_channel *channel)
+{
+	struct rchar_session *s;
+	u32 left;
+
+	spin_lock_bh(&channel->lock);
+	WRITE_ONCE(channel->dead, true);
+	/* No new ones from here on; of those there are some may go meanwhile. */
+	left = channel->nr_sessions;
+	while (left) {
+		s = rotate(channel, &left);
+		spin_unlock_bh(&channel->lock);
+		if (s && READ_ONCE(s->state) != RCHAR_SESSION_CLOSING)
+			rchar_session_delete(s);
+		if (s)
+			rchar_session_put(s);
+		cond_resched();
+		spin_lock_bh(&channel->lock);
+	}
+	spin_unlock_bh(&channel->lock);
+	if (channel->region)
+		wake_up_interruptible_poll(&channel->region->wait, EPOLLERR | EPOLLHUP);
+}
+
 static void detach(struct rchar_channel *channel)
 {
 	if (channel->listener)
@@ -283,7 +325,7 @@ static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 	return 0;
 
 err_detach:
-	channel->dead = true;	/* a node may have been open for a moment */
+	fail_sessions(channel);	/* a node may have been open for a moment */
 	detach(channel);
 err_erase:
 	xa_erase(&channels, channel->id);
@@ -335,48 +377,6 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 }
 
 /* ---- delete ---- */
-
-/* The next of so many sessions, with a reference; NULL when that one is being freed. */
-static struct rchar_session *rotate(struct rchar_channel *channel, u32 *left)
-{
-	struct rchar_session *s;
-
-	lockdep_assert_held(&channel->lock);
-	s = list_first_entry_or_null(&channel->sessions, struct rchar_session, channel_entry);
-	*left = s ? *left - 1 : 0;
-	if (!s)
-		return NULL;
-	list_move_tail(&s->channel_entry, &channel->sessions);
-	return kref_get_unless_zero(&s->ref) ? s : NULL;
-}
-
-/*
- * Open files and waiting peers hear of it; what was closed before lingers on. One session at a
- * time: peers and programs choose how many there are.
- */
-static void fail_sessions(struct rchar_channel *channel)
-{
-	struct rchar_session *s;
-	u32 left;
-
-	spin_lock_bh(&channel->lock);
-	channel->dead = true;
-	/* No new ones from here on; of those there are some may go meanwhile. */
-	left = channel->nr_sessions;
-	while (left) {
-		s = rotate(channel, &left);
-		spin_unlock_bh(&channel->lock);
-		if (s && READ_ONCE(s->state) != RCHAR_SESSION_CLOSING)
-			rchar_session_delete(s);
-		if (s)
-			rchar_session_put(s);
-		cond_resched();
-		spin_lock_bh(&channel->lock);
-	}
-	spin_unlock_bh(&channel->lock);
-	if (channel->region)
-		wake_up_interruptible_poll(&channel->region->wait, EPOLLERR | EPOLLHUP);
-}
 
 static struct rchar_session *next_with_keys(struct rchar_channel *channel)
 {
