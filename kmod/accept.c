@@ -59,7 +59,7 @@ static bool knows_epoch(struct rchar_link *link, const struct rchar_conn *reques
 	list_for_each_entry(lane, &link->accepting, accepting_entry)
 		n++;
 	spin_unlock_bh(&link->lock);
-	return request->epoch && request->epoch == link->epoch && n < link->nr_lanes;
+	return request->epoch && request->epoch == READ_ONCE(link->epoch) && n < link->nr_lanes;
 }
 
 /* A lane for a request that looks well. The link does not change: see admit(). */
@@ -232,7 +232,7 @@ static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
 		      lane->self.resume != rchar_flow_expects(lane->flow))))
 		return false;
 	if (!same && lane->index) {
-		link->epoch = 0;
+		WRITE_ONCE(link->epoch, 0);
 		return false;
 	}
 	if (!same)

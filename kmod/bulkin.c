@@ -172,13 +172,13 @@ static void work(struct work_struct *work)
 		return;
 	}
 	spin_lock_bh(&b->session->lock);
-	b->state = WORKING;
+	WRITE_ONCE(b->state, WORKING);
 	spin_unlock_bh(&b->session->lock);
 	if (!keyless_reads(b) || !hold(b) || !make_room(b)) {
 		end(b, false);
 	} else {
 		/* Should the key be of an earlier connection, it waits for the frames. */
-		b->state = POSTED;
+		WRITE_ONCE(b->state, POSTED);
 		rchar_rdma_submit(b->session->flow, &b->io);
 	}
 }
@@ -202,7 +202,7 @@ static bool fits(const struct rchar_session *s, const struct rchar_bulk_reader *
 static bool take_from_work(struct rchar_bulk_in *b)
 {
 	lockdep_assert_held(&b->session->lock);
-	return b->state == WAITING && cancel_work(&b->work);
+	return READ_ONCE(b->state) == WAITING && cancel_work(&b->work);
 }
 
 static void give(struct rchar_bulk_in *b, struct rchar_bulk_reader *reader)
@@ -423,7 +423,7 @@ void rchar_bulk_in_stop(struct rchar_session *session)
 	struct rchar_bulk_in *b = session->bulk_in;
 
 	lockdep_assert_held(&session->lock);
-	if (b && b->state == HELD)
+	if (b && READ_ONCE(b->state) == HELD)
 		rchar_rdma_cancel(session->flow, &b->keys, -ECANCELED);
 }
 

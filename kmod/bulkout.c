@@ -209,7 +209,7 @@ static void take_back(struct rchar_bulk_out *b)
 	}
 	mutex_unlock(&lane->bulks_reg.lock);
 	/* What could not be taken back goes with the lane, and that has failed. */
-	wait_event(b->session->ack_wait, list_empty_careful(&b->entry));
+	wait_event(b->session->ack_wait, data_race(list_empty_careful(&b->entry)));
 	mutex_lock(&lane->bulks_reg.lock);
 	mutex_unlock(&lane->bulks_reg.lock);
 }
@@ -266,7 +266,7 @@ static int offer(struct rchar_bulk_out *b)
 	ret = rchar_session_send_locked(s, &frames);
 	if (!ret) {
 		/* Acknowledged when they are taken, not with the frame. */
-		s->tx_next += b->len;
+		WRITE_ONCE(s->tx_next, s->tx_next + b->len);
 		s->bulk_pending = b->len;
 		b->end = s->tx_next;
 		s->bulk_out = b;

@@ -280,7 +280,7 @@ static void detach(struct rchar_channel *channel)
 {
 	if (channel->listener)
 		rchar_listener_put(channel->listener);
-	channel->listener = NULL;
+	WRITE_ONCE(channel->listener, NULL);
 	if (channel->link)
 		rchar_link_unuse(channel->link);
 }

@@ -72,7 +72,7 @@ static struct page *take(struct pool *pool)
 	chunk = list_first_entry_or_null(&pool->chunks, struct page, lru);
 	if (chunk) {
 		list_del(&chunk->lru);
-		pool->nr--;
+		WRITE_ONCE(pool->nr, pool->nr - 1);
 		pool->unused = min(pool->unused, pool->nr);
 	}
 	spin_unlock_bh(&pool->lock);
@@ -90,7 +90,7 @@ static bool keep(struct pool *pool, struct page *chunk)
 	kept = pool->nr < KEPT_MAX;
 	if (kept) {
 		list_add(&chunk->lru, &pool->chunks);
-		pool->nr++;
+		WRITE_ONCE(pool->nr, pool->nr + 1);
 	}
 	spin_unlock_bh(&pool->lock);
 	if (kept && !delayed_work_pending(&trim_work))
@@ -162,7 +162,7 @@ static void shrink(struct pool *pool, bool all)
 
 	spin_lock_bh(&pool->lock);
 	nr = all ? pool->nr : pool->unused;
-	pool->nr -= nr;
+	WRITE_ONCE(pool->nr, pool->nr - nr);
 	pool->unused = pool->nr;
 	while (nr--)
 		list_move(pool->chunks.prev, &freed);

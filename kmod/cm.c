@@ -134,7 +134,8 @@ static void connect_locked(struct rchar_lane *lane)
 	}
 	if (!rchar_lane_move(lane, RCHAR_LANE_CONNECTING))
 		return;
-	fill_self(lane, lane->link->attempt, lane->link->epoch, lane->flow->rx_next);
+	fill_self(lane, lane->link->attempt, READ_ONCE(lane->link->epoch),
+		  rchar_flow_expects(lane->flow));
 	fill_param(lane, &param, &data, NULL);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);

@@ -59,7 +59,7 @@ static void free_chunk(struct rchar_export_chunk *c, struct ib_device *dev)
 static void set_lane(struct rchar_export *export, struct rchar_lane *lane)
 {
 	spin_lock(&export->lock);
-	export->lane = lane;
+	WRITE_ONCE(export->lane, lane);
 	spin_unlock(&export->lock);
 }
 

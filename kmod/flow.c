@@ -59,8 +59,11 @@ static struct rchar_txbuf *next_control(struct rchar_lane *lane)
 
 static void skip_next(struct rchar_flow *flow)
 {
-	flow->next = list_is_last(&flow->next->queue, &flow->queue) ?
-		     NULL : list_next_entry(flow->next, queue);
+	struct rchar_txbuf *next = NULL;
+
+	if (!list_is_last(&flow->next->queue, &flow->queue))
+		next = list_next_entry(flow->next, queue);
+	WRITE_ONCE(flow->next, next);
 }
 
 static struct rchar_txbuf *next_sequenced(struct rchar_flow *flow)
@@ -144,10 +147,10 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 		if (txb->session)
 			list_add_tail(&txb->unsent, &txb->session->tx_unsent);
 		flow->nr_queued++;
-		flow->nr_replies += !!txb->account;
+		WRITE_ONCE(flow->nr_replies, flow->nr_replies + !!txb->account);
 	}
 	if (flow->lane && !flow->next)
-		flow->next = list_first_entry(frames, struct rchar_txbuf, queue);
+		WRITE_ONCE(flow->next, list_first_entry(frames, struct rchar_txbuf, queue));
 	list_splice_tail_init(frames, &flow->queue);
 	pump(flow);
 	spin_unlock_bh(&flow->lock);
@@ -207,7 +210,7 @@ bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
 		ok = txb->session == session && txb->hdr.op == RCHAR_OP_DATA &&
 		     !(txb->hdr.flags & RCHAR_FRAME_INSTEAD) && !txb->sent &&
 		     rchar_txbuf_room(txb) >= len &&
-		     txb->hdr.len + len <= flow->link->tx_max;
+		     txb->hdr.len + len <= READ_ONCE(flow->link->tx_max);
 		if (ok) {
 			rchar_txbuf_append(txb, data, len);
 			txb->end = end;
@@ -247,7 +250,7 @@ static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb,
 	list_del_init(&txb->unsent);
 	list_move_tail(&txb->queue, taken);
 	flow->nr_queued--;
-	flow->nr_replies -= !!txb->account;
+	WRITE_ONCE(flow->nr_replies, flow->nr_replies - !!txb->account);
 }
 
 /**
@@ -385,7 +388,7 @@ static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *ac
 			break;
 		list_move_tail(&txb->queue, acked);
 		flow->nr_queued--;
-		flow->nr_replies -= !!txb->account;
+		WRITE_ONCE(flow->nr_replies, flow->nr_replies - !!txb->account);
 	}
 	if (!list_empty(acked))
 		WRITE_ONCE(flow->link->progress_at, jiffies);
@@ -648,8 +651,9 @@ void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 res
 	spin_lock_bh(&flow->lock);
 	WARN_ON_ONCE(flow->lane);
 	collect_acked(flow, resume, &acked);
-	flow->lane = lane;
-	flow->next = list_first_entry_or_null(&flow->queue, struct rchar_txbuf, queue);
+	WRITE_ONCE(flow->lane, lane);
+	WRITE_ONCE(flow->next,
+		   list_first_entry_or_null(&flow->queue, struct rchar_txbuf, queue));
 	flow->rx_acked = flow->rx_next;
 	flow->ack_now = false;
 	lane->tx.open = true;
@@ -704,11 +708,11 @@ void rchar_flow_reset(struct rchar_flow *flow)
 	spin_lock_bh(&flow->lock);
 	WARN_ON_ONCE(flow->lane);
 	list_splice_init(&flow->queue, &dropped);
-	flow->next = NULL;
+	WRITE_ONCE(flow->next, NULL);
 	list_for_each_entry(txb, &dropped, queue)
 		list_del_init(&txb->unsent);
 	flow->nr_queued = 0;
-	flow->nr_replies = 0;
+	WRITE_ONCE(flow->nr_replies, 0);
 	flow->tx_next = 0;
 	flow->tx_una = 0;
 	flow->rx_next = 0;

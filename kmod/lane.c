@@ -101,7 +101,7 @@ void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason)
 		spin_unlock_bh(&lane->lock);
 		return;
 	}
-	lane->reason = reason;
+	WRITE_ONCE(lane->reason, reason);
 	WRITE_ONCE(lane->state, RCHAR_LANE_CLOSING);
 	queue_work(lane_wq, &lane->teardown);
 	spin_unlock_bh(&lane->lock);
@@ -701,7 +701,7 @@ static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
 		trace_rchar_wc_error(lane, "reg", wc->status);
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	}
-	reg->status = wc->status;
+	WRITE_ONCE(reg->status, wc->status);
 	complete(&reg->done);
 }
 
@@ -738,7 +738,7 @@ static int post_and_wait(struct rchar_lane *lane, struct rchar_lane_reg *reg,
 	reg->busy = false;
 	lane->tx.moved_at = jiffies;
 	spin_unlock_bh(&flow->lock);
-	return reg->status == IB_WC_SUCCESS ? 0 : -EIO;
+	return READ_ONCE(reg->status) == IB_WC_SUCCESS ? 0 : -EIO;
 }
 
 /**

@@ -110,7 +110,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 			/* What is replayed is progress, and does not wait for the rest. */
 			link->up_at = link->lanes[0]->up_at;
 		if (from == RCHAR_LINK_UP && was_of_use(link, link->up_at)) {
-			link->down_at = jiffies;
+			WRITE_ONCE(link->down_at, jiffies);
 			link->failures = 0;
 		}
 		if (to == RCHAR_LINK_DOWN) {
@@ -155,14 +155,16 @@ static void schedule_connect(struct rchar_link *link, u32 delay_ms)
 
 static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 {
-	u32 delay;
+	u32 delay, failures;
 
 	rchar_stats_inc(&link->stats.failures);
-	link->failures++;
+	spin_lock_bh(&link->lock);
+	failures = ++link->failures;
+	spin_unlock_bh(&link->lock);
 	/* The peer is about to be ready: no reason to back off. */
-	delay = reason == RCHAR_REASON_BUSY && link->failures < 10 ?
+	delay = reason == RCHAR_REASON_BUSY && failures < 10 ?
 		RCHAR_BACKOFF_MIN_MS :
-		rchar_backoff_ms(link->failures, get_random_u32());
+		rchar_backoff_ms(failures, get_random_u32());
 	if (link->initiator)
 		schedule_connect(link, delay);
 }
@@ -321,8 +323,8 @@ void rchar_link_forget(struct rchar_link *link, u32 epoch, enum rchar_reason rea
 	link->ops->lost(link, reason);
 	for (i = 0; i < link->nr_lanes; i++)
 		rchar_flow_reset(&link->flows[i]);
-	link->epoch = epoch;
-	link->tx_max = 0;
+	WRITE_ONCE(link->epoch, epoch);
+	WRITE_ONCE(link->tx_max, 0);
 }
 
 /**
@@ -348,8 +350,8 @@ bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane
 {
 	const struct rchar_conn *peer = &lane->peer;
 
-	return peer->epoch && peer->epoch == link->epoch &&
-	       peer->frame_size >= link->tx_max &&
+	return peer->epoch && peer->epoch == READ_ONCE(link->epoch) &&
+	       peer->frame_size >= READ_ONCE(link->tx_max) &&
 	       rchar_flow_resume_valid(lane->flow, peer->resume);
 }
 
@@ -364,8 +366,9 @@ void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool
 	const struct rchar_conn *peer = &lane->peer;
 
 	if (!lane->index)
-		link->tx_max = max_t(u32, link->tx_max,
-				     min_t(u32, peer->frame_size, RCHAR_FRAME_SIZE));
+		WRITE_ONCE(link->tx_max,
+			   max_t(u32, link->tx_max,
+				 min_t(u32, peer->frame_size, RCHAR_FRAME_SIZE)));
 	rchar_flow_attach(lane->flow, lane, same ? peer->resume : 0);
 }
 
@@ -388,11 +391,11 @@ bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane)
 	bool same = rchar_link_continues(link, lane), fresh;
 
 	if (!same && lane->index) {
-		link->epoch = 0;
+		WRITE_ONCE(link->epoch, 0);
 		return false;
 	}
 	if (!same) {
-		fresh = peer->epoch && peer->epoch != link->epoch && !peer->resume;
+		fresh = peer->epoch && peer->epoch != READ_ONCE(link->epoch) && !peer->resume;
 		rchar_link_forget(link, fresh ? peer->epoch : 0, RCHAR_REASON_PEER_RESTARTED);
 		if (!fresh)
 			return false;
@@ -497,7 +500,7 @@ static void overdue(struct rchar_lane *lane, enum rchar_reason reason)
  */
 static void tick_down(struct rchar_link *link)
 {
-	link->ops->expire(link, jiffies_to_msecs(jiffies - link->down_at));
+	link->ops->expire(link, jiffies_to_msecs(jiffies - READ_ONCE(link->down_at)));
 	rchar_link_for_each_lane(link, overdue, RCHAR_REASON_TIMEOUT);
 	mutex_lock(&rchar_links_lock);
 	if (xa_empty(&link->sessions) && rchar_link_no_lanes(link) &&
@@ -817,7 +820,9 @@ struct rchar_link *rchar_link_find(struct net *net, u64 serial)
  */
 void rchar_link_reset(struct rchar_link *link)
 {
+	spin_lock_bh(&link->lock);
 	link->failures = 0;
+	spin_unlock_bh(&link->lock);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_ADMIN);
 	if (link->initiator)
 		schedule_connect(link, 0);

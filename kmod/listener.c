@@ -50,7 +50,7 @@ static enum rchar_reason listen_reason(int error)
 	}
 }
 
-static int try_listen(struct rchar_listener *listener, struct rdma_cm_id **out)
+static int try_listen(struct rchar_listener *listener)
 {
 	struct rdma_cm_id *id;
 	int ret;
@@ -69,7 +69,7 @@ static int try_listen(struct rchar_listener *listener, struct rdma_cm_id **out)
 		rdma_destroy_id(id);
 		return ret;
 	}
-	*out = id;
+	WRITE_ONCE(listener->cm_id, id);
 	return 0;
 }
 
@@ -84,15 +84,15 @@ static void listen_work(struct work_struct *work)
 	was = listener->cm_id;
 	if (listener->cm_id && READ_ONCE(listener->stale)) {
 		rdma_destroy_id(listener->cm_id);
-		listener->cm_id = NULL;
-		listener->reason = RCHAR_REASON_DEVICE_REMOVED;
-		listener->reason_at = jiffies;
+		WRITE_ONCE(listener->cm_id, NULL);
+		WRITE_ONCE(listener->reason, RCHAR_REASON_DEVICE_REMOVED);
+		WRITE_ONCE(listener->reason_at, jiffies);
 		queue_delayed_work(listener_wq, &listener->work, 1);
 	} else if (!listener->cm_id && !listener->dead) {
 		WRITE_ONCE(listener->stale, false);
-		ret = try_listen(listener, &listener->cm_id);
-		listener->reason = ret ? listen_reason(ret) : RCHAR_REASON_NONE;
-		listener->reason_at = jiffies;
+		ret = try_listen(listener);
+		WRITE_ONCE(listener->reason, ret ? listen_reason(ret) : RCHAR_REASON_NONE);
+		WRITE_ONCE(listener->reason_at, jiffies);
 		if (ret)
 			queue_delayed_work(listener_wq, &listener->work,
 					   msecs_to_jiffies(RETRY_MS));
@@ -166,7 +166,7 @@ void rchar_listener_put(struct rchar_listener *listener)
 	mutex_lock(&listener->lock);
 	listener->dead = true;
 	id = listener->cm_id;
-	listener->cm_id = NULL;
+	WRITE_ONCE(listener->cm_id, NULL);
 	mutex_unlock(&listener->lock);
 	if (id)
 		rdma_destroy_id(id);

@@ -95,16 +95,16 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 			   from_kuid_munged(&init_user_ns, c->uid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID,
 			   from_kgid_munged(&init_user_ns, c->gid)) ||
-	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, c->window) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, READ_ONCE(c->window)) ||
 	       (c->type == RCHAR_TYPE_STREAM &&
-		nla_put_u32(skb, RCHAR_A_CHANNEL_ZERO_COPY_MIN, c->zero_copy_min)) ||
+		nla_put_u32(skb, RCHAR_A_CHANNEL_ZERO_COPY_MIN, READ_ONCE(c->zero_copy_min))) ||
 	       (c->max_message &&
 		nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, c->max_message)) ||
-	       nla_put_u32(skb, RCHAR_A_CHANNEL_BACKLOG, c->backlog) ||
-	       nla_put_u32(skb, RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, c->open_timeout_ms) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_BACKLOG, READ_ONCE(c->backlog)) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, READ_ONCE(c->open_timeout_ms)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS,
-			   c->recovery_timeout_ms) ||
-	       nla_put_u32(skb, RCHAR_A_CHANNEL_LINGER_MS, c->linger_ms);
+			   READ_ONCE(c->recovery_timeout_ms)) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_LINGER_MS, READ_ONCE(c->linger_ms));
 }
 
 static int put_channel_state(struct sk_buff *skb, struct rchar_channel *channel)
@@ -163,13 +163,14 @@ int rchar_nlfill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MINOR, MINOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_SESSIONS, READ_ONCE(channel->nr_sessions)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_WAITING, READ_ONCE(channel->nr_waiting)) ||
-	    (!channel->dead && channel->link &&
+	    (!READ_ONCE(channel->dead) && channel->link &&
 	     nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_LINK_ID, channel->link->serial,
 			       RCHAR_A_CHANNEL_PAD)))
 		return -EMSGSIZE;
 	return put_channel_stats(skb, &channel->stats);
 }
 
+/* Counters of the flow are as of some moment: its lock is not worth that. */
 static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool admin)
 {
 	struct nlattr *nest = nla_nest_start(skb, RCHAR_A_LINK_LANE);
@@ -181,9 +182,9 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 			    lane->device) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEVICE_PORT, lane->port) ||
 	     (admin && nla_put_u32(skb, RCHAR_A_LANE_QPN, lane->qpn)) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS, lane->tx.credit.tx) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED, lane->flow->nr_queued) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, lane->link->tx_max) ||
+	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS, data_race(lane->tx.credit.tx)) ||
+	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED, data_race(lane->flow->nr_queued)) ||
+	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->link->tx_max)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, RCHAR_LANE_DEPTH)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
@@ -212,7 +213,7 @@ static int put_link_state(struct sk_buff *skb, const struct rchar_link *link)
 /* With these a program on the peer's host could ask for a connection of this link. */
 static int put_link_secrets(struct sk_buff *skb, const struct rchar_link *link)
 {
-	return nla_put_u32(skb, RCHAR_A_LINK_EPOCH, link->epoch) ||
+	return nla_put_u32(skb, RCHAR_A_LINK_EPOCH, READ_ONCE(link->epoch)) ||
 	       nla_put_u64_64bit(skb, RCHAR_A_LINK_WIRE_ID, link->id, RCHAR_A_LINK_PAD);
 }
 

@@ -90,7 +90,7 @@ void rchar_session_unlist_waiting(struct rchar_session *s)
 	lockdep_assert_held(&s->channel->lock);
 	list_del_init(&s->wait_entry);
 	WRITE_ONCE(s->in_backlog, false);
-	s->channel->nr_waiting--;
+	WRITE_ONCE(s->channel->nr_waiting, s->channel->nr_waiting - 1);
 	atomic_dec(&s->link->account->waiting);
 }
 
@@ -257,11 +257,11 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	/* The reference made or taken above is the table's. */
 	rchar_session_bind(s, link, hdr->session);
 	rchar_session_set_opened(s, hdr->window, le32_to_cpu(open->max_message));
-	s->tx_edge = hdr->window;
+	WRITE_ONCE(s->tx_edge, hdr->window);
 	if (open->flags & RCHAR_OPEN_NOSEND)
-		s->shut |= RCHAR_SESSION_FIN_RECEIVED;
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_FIN_RECEIVED);
 	if (open->flags & RCHAR_OPEN_NORECV)
-		s->shut |= RCHAR_SESSION_STOP_RECEIVED;
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_STOP_RECEIVED);
 	s->wanted |= BIT(RCHAR_OP_OPENED);
 	if (s->state == RCHAR_SESSION_ACCEPTING) {
 		list_del_init(&s->wait_entry);
@@ -270,8 +270,8 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	} else {
 		rchar_session_get(s);	/* the backlog's */
 		list_add_tail(&s->wait_entry, &channel->waiting);
-		s->in_backlog = true;
-		channel->nr_waiting++;
+		WRITE_ONCE(s->in_backlog, true);
+		WRITE_ONCE(channel->nr_waiting, channel->nr_waiting + 1);
 		atomic_inc(&link->account->waiting);
 		rchar_session_send_wanted(s);
 	}
@@ -356,7 +356,7 @@ static enum rchar_reason take_importer(struct rchar_channel *channel,
 	/* The reference made above is the table's. */
 	rchar_session_bind(s, link, hdr->session);
 	rchar_session_set_opened(s, hdr->window, 0);
-	s->tx_edge = hdr->window;
+	WRITE_ONCE(s->tx_edge, hdr->window);
 	rchar_session_move(s, RCHAR_SESSION_OPEN);
 	s->wanted |= BIT(RCHAR_OP_OPENED);
 	rchar_session_send_wanted(s);

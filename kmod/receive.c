@@ -272,7 +272,7 @@ static enum rchar_frame_error receive_fin(struct rchar_session *s)
 		rchar_session_die(s, RCHAR_REASON_NONE, 0);
 		return RCHAR_FRAME_OK;
 	}
-	s->shut |= RCHAR_SESSION_FIN_RECEIVED;
+	WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_FIN_RECEIVED);
 	rchar_session_wake(s);
 	rchar_session_maybe_finish(s);
 	return RCHAR_FRAME_OK;
@@ -358,7 +358,7 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 	case RCHAR_OP_FIN:
 		return receive_fin(s);
 	case RCHAR_OP_STOP:
-		s->shut |= RCHAR_SESSION_STOP_RECEIVED;
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_STOP_RECEIVED);
 		rchar_session_wake(s);
 		break;
 	case RCHAR_OP_RESET:

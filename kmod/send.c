@@ -47,9 +47,9 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 		if (rchar_op_carries_data(txb->hdr.op))
 			s->tx_memory += rchar_txbuf_memory(txb);
 		if (rchar_op_carries_data(txb->hdr.op) && !instead)
-			s->tx_next += txb->hdr.len;
+			WRITE_ONCE(s->tx_next, s->tx_next + txb->hdr.len);
 		if (txb->hdr.flags & RCHAR_FRAME_LAST) {
-			s->tx_next += RCHAR_WIRE_MESSAGE_COST;
+			WRITE_ONCE(s->tx_next, s->tx_next + RCHAR_WIRE_MESSAGE_COST);
 			s->tx_messages++;
 		}
 		rchar_session_get(s);
@@ -59,7 +59,7 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 		/* Of an open BULK nothing is acknowledged with the frames behind it. */
 		if (!instead)
 			txb->end = s->tx_next - s->bulk_pending;
-		s->tx_frames++;
+		WRITE_ONCE(s->tx_frames, s->tx_frames + 1);
 	}
 	rchar_flow_queue(s->flow, frames);
 }
@@ -319,7 +319,7 @@ bool rchar_session_append(struct rchar_session *session, const void *data, u32 l
 	     rchar_flow_append(session->flow, session, data, len,
 			       session->tx_next + len);
 	if (ok)
-		session->tx_next += len;
+		WRITE_ONCE(session->tx_next, session->tx_next + len);
 	spin_unlock_bh(&session->lock);
 	return ok;
 }

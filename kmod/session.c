@@ -37,7 +37,7 @@ static void free_work(struct work_struct *work)
 
 	spin_lock_bh(&channel->lock);
 	list_del(&s->channel_entry);
-	channel->nr_sessions--;
+	WRITE_ONCE(channel->nr_sessions, channel->nr_sessions - 1);
 	spin_unlock_bh(&channel->lock);
 	rchar_seg_free_list(&s->rx_queue);
 	rchar_seg_free_list(&s->rx_dropped);
@@ -146,7 +146,7 @@ void rchar_session_add(struct rchar_session *s)
 	lockdep_assert_held(&channel->lock);
 	rchar_channel_get(channel);
 	list_add_tail(&s->channel_entry, &channel->sessions);
-	channel->nr_sessions++;
+	WRITE_ONCE(channel->nr_sessions, channel->nr_sessions + 1);
 }
 
 /**
@@ -280,7 +280,7 @@ static void drop_received(struct rchar_session *s, struct list_head *dropped)
 	lockdep_assert_held(&s->lock);
 	list_splice_init(&s->rx_queue, dropped);
 	s->rx_memory = 0;
-	s->rx_messages = 0;
+	WRITE_ONCE(s->rx_messages, 0);
 	s->rx_partial_memory = 0;
 	s->rx_first = NULL;
 	s->rx_read = s->rx_next;
@@ -310,7 +310,7 @@ static void hold_dead(struct rchar_session *s)
 	/* Its registrations are still there: rchar_session_export_gone() comes. */
 	if (s->export && s->export->counted)
 		return;
-	if (s->in_backlog)
+	if (READ_ONCE(s->in_backlog))
 		held += s->rx_memory;
 	if (held < s->held)
 		rchar_account_release(s->link->account, s->held - held);
@@ -398,7 +398,7 @@ void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf 
 	u32 memory = rchar_txbuf_memory(txb);
 
 	lockdep_assert_held(&s->lock);
-	s->tx_frames--;
+	WRITE_ONCE(s->tx_frames, s->tx_frames - 1);
 	if (txb->hdr.flags & RCHAR_FRAME_LAST)
 		s->tx_messages--;
 	if (!rchar_op_carries_data(txb->hdr.op))
@@ -638,11 +638,11 @@ void rchar_session_shut(struct rchar_session *s, u8 halves)
 {
 	lockdep_assert_held(&s->lock);
 	if (halves & RCHAR_SHUT_WR && !(s->shut & RCHAR_SESSION_FIN_SENT)) {
-		s->shut |= RCHAR_SESSION_FIN_SENT;
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_FIN_SENT);
 		s->wanted |= BIT(RCHAR_OP_FIN);
 	}
 	if (halves & RCHAR_SHUT_RD && !(s->shut & RCHAR_SESSION_STOP_SENT)) {
-		s->shut |= RCHAR_SESSION_STOP_SENT;
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_STOP_SENT);
 		if (!(s->shut & RCHAR_SESSION_FIN_RECEIVED))
 			s->wanted |= BIT(RCHAR_OP_STOP);
 		rchar_bulk_in_stop(s);
@@ -744,7 +744,8 @@ bool rchar_session_readable(struct rchar_session *session)
 {
 	if (session->channel->config.type == RCHAR_TYPE_MESSAGE)
 		return READ_ONCE(session->rx_messages);
-	return !list_empty_careful(&session->rx_queue);
+	/* A reader that is told so looks again, with the lock; one that is not is woken. */
+	return data_race(!list_empty_careful(&session->rx_queue));
 }
 
 /**

@@ -52,7 +52,7 @@ TRACE_EVENT(rchar_lane_state,
 		__entry->lane = lane->index;
 		__entry->from = from;
 		__entry->to = to;
-		__entry->reason = lane->reason;
+		__entry->reason = READ_ONCE(lane->reason);
 	),
 	TP_printk("link=%016llx lane=%u from=%d to=%d reason=%d", __entry->id,
 		  __entry->lane, __entry->from, __entry->to, __entry->reason)
