@@ -152,7 +152,7 @@ int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_conn *req, 
 	struct rdma_conn_param param = {
 		.private_data = req, .private_data_len = len,
 		.responder_resources = 1 + below(&p->rng, 4), .initiator_depth = 1 + below(&p->rng, 4),
-		.retry_count = 7, .rnr_retry_count = below(&p->rng, 8),
+		.retry_count = 6, .rnr_retry_count = below(&p->rng, 8),
 	};
 	int event;
 

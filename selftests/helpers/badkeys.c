@@ -64,9 +64,10 @@ static void refused(const char *name, struct conn *c, int opcode, uint32_t key,
 /* Of something that ends just now: as soon as a busy host has come to it. */
 static void soon_refused(const char *name, struct conn *c, uint32_t key)
 {
+	long long end = clock_ms() + LONG_MS;
 	bool refused = false;
 
-	for (int i = 0; !refused && i < 6000; i++) {
+	while (!refused && clock_ms() < end) {
 		refused = !rdma(c, IBV_WR_RDMA_READ, key, 0, 16);
 		usleep(20000);
 	}

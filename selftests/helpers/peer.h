@@ -45,6 +45,7 @@ extern bool peer_is_patient;	/* waits for receive buffers, for as long as it tak
 extern int test_n, failed;
 
 void bail(const char *what);
+long long clock_ms(void);
 int next_event(struct conn *c, int ms);
 void good_request(struct rchar_wire_conn *r);
 int dial(struct conn *c, const struct rchar_wire_conn *req, int len);
