@@ -43,7 +43,7 @@ demo: deps ## two virtual machines, a real file through two devices, and the pro
 	@./selftests/demo/demo
 
 .PHONY: check
-check: deps ## all tests
+check: deps ## the tests
 	@./selftests/check
 
 .PHONY: check-quick
@@ -59,7 +59,7 @@ fuzz: deps ## inputs at random, a minute of each kind
 	@./selftests/fuzz
 
 .PHONY: soak
-soak: deps ## the fuzzers and the fault suites for MINUTES=60
+soak: deps ## the fuzzers for MINUTES=60, and the suites that check has no time for
 	@MINUTES=$(or $(MINUTES),60) ./selftests/soak
 
 .PHONY: shell
