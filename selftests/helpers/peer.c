@@ -119,19 +119,10 @@ void good_request(struct rchar_wire_conn *r)
 	memset(r->nonce, 0x5a, sizeof(r->nonce));
 }
 
-/*
- * Returns the event that ends the attempt. With a retry_count of 7 soft-RoCE in 6.1 asks a queue
- * pair that is gone for ever (rxe_comp.c).
- */
-int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
+/* Everything that a request needs. */
+void dial_prepare(struct conn *c)
 {
-	struct rdma_conn_param param = {
-		.private_data = req, .private_data_len = len,
-		.responder_resources = 1, .initiator_depth = 1,
-		.retry_count = 6, .rnr_retry_count = 7,
-	};
 	struct addrinfo *ai;
-	int event;
 
 	memset(c, 0, sizeof(*c));
 	c->events = rdma_create_event_channel();
@@ -144,10 +135,30 @@ int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
 		bail("resolve");
 	freeaddrinfo(ai);
 	setup_qp(c);
-	param.qp_num = c->qp->qp_num;
+}
+
+/*
+ * Sends the request. With a retry_count of 7 soft-RoCE in 6.1 asks a queue pair that is gone for
+ * ever (rxe_comp.c).
+ */
+void dial_begin(struct conn *c, const struct rchar_wire_conn *req, int len)
+{
+	struct rdma_conn_param param = {
+		.private_data = req, .private_data_len = len,
+		.responder_resources = 1, .initiator_depth = 1,
+		.retry_count = 6, .rnr_retry_count = 7,
+		.qp_num = c->qp->qp_num,
+	};
+
 	if (rdma_connect(c->id, &param))
 		bail("rdma_connect");
-	event = next_event(c, LONG_MS);
+}
+
+/* Returns the event that ends the attempt. */
+int dial_end(struct conn *c)
+{
+	int event = next_event(c, LONG_MS);
+
 	if (event != RDMA_CM_EVENT_CONNECT_RESPONSE)
 		return event;
 	move_qp(c, IBV_QPS_RTR);
@@ -155,6 +166,13 @@ int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
 	if (rdma_establish(c->id))
 		bail("rdma_establish");
 	return RDMA_CM_EVENT_ESTABLISHED;
+}
+
+int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
+{
+	dial_prepare(c);
+	dial_begin(c, req, len);
+	return dial_end(c);
 }
 
 void hang_up(struct conn *c)
