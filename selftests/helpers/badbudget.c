@@ -17,36 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "held.h"
 #include "peer.h"
 
 /* Of one peer address, the module's default; and what the honest one is counted for. */
 #define BUDGET ((64ull << 20) + (1 << 20))
 #define MANY 48			/* connections at once */
 #define PIECE 16000
-
-/* ---- what the host holds ---- */
-
-static unsigned long long counted(const char *file, const char *key)
-{
-	unsigned long long value = 0;
-	char line[128];
-	FILE *f = fopen(file, "r");
-
-	if (!f)
-		bail(file);
-	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)) && strchr(" :", line[strlen(key)]))
-			sscanf(line + strlen(key) + 1, "%llu", &value);
-	fclose(f);
-	return value;
-}
-
-static unsigned long long objects(const char *kind)
-{
-	return counted("/sys/kernel/debug/rdma_char/objects", kind);
-}
-
-static unsigned long long free_kib(void) { return counted("/proc/meminfo", "MemAvailable"); }
 
 /* What a command prints. */
 static long number(const char *command)
@@ -58,33 +35,6 @@ static long number(const char *command)
 		bail(command);
 	pclose(p);
 	return n;
-}
-
-/* Until at most so many are alive: what is freed is freed by work queues. */
-static bool falls_to(const char *kind, unsigned long long most)
-{
-	int i;
-
-	for (i = 0; i < 3000 && objects(kind) > most; i++)
-		usleep(10000);
-	return objects(kind) <= most;
-}
-
-static unsigned long long free_before;
-
-static void begin(void) { free_before = free_kib(); }
-
-static long long taken_kib(void) { return (long long)(free_before - free_kib()); }
-
-static void measured(const char *name, bool ok)
-{
-	long long taken = taken_kib();
-
-	result(name, ok);
-	printf("# held %llu KiB, memory taken %lld KiB, txbuf %llu seg %llu session %llu\n",
-	       objects("held") >> 10, taken, objects("txbuf"),
-	       objects("seg"), objects("session"));
-	fflush(stdout);
 }
 
 /* ---- a peer that takes nothing ---- */

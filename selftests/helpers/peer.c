@@ -283,6 +283,58 @@ void connect_well(struct conn *c)
 		bail("a good handshake failed");
 }
 
+/* Waits for who calls at that port of @peer_addr; c->reply is the request. */
+static void wait_for_request(struct conn *c, const char *port)
+{
+	struct rdma_cm_id *listener;
+	struct rdma_cm_event *e;
+	struct addrinfo *ai;
+
+	memset(c, 0, sizeof(*c));
+	c->events = rdma_create_event_channel();
+	if (getaddrinfo(peer_addr, port, NULL, &ai) ||
+	    rdma_create_id(c->events, &listener, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(listener, ai->ai_addr) || rdma_listen(listener, 1) ||
+	    rdma_get_cm_event(c->events, &e) || e->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		bail("waiting for a request");
+	freeaddrinfo(ai);
+	c->id = e->id;
+	memcpy(&c->reply, e->param.conn.private_data, sizeof(c->reply));
+	rdma_ack_cm_event(e);
+	rdma_destroy_id(listener);
+}
+
+/*
+ * The acceptor's half of a good handshake, with who calls first at that port of @peer_addr.
+ * c->reply is what the other side said of itself, which is the request here.
+ */
+void accept_well(struct conn *c, const char *port)
+{
+	struct rchar_wire_conn reply;
+	struct rdma_conn_param param = {
+		.private_data = &reply, .private_data_len = sizeof(reply),
+		.responder_resources = 1, .initiator_depth = 1, .rnr_retry_count = 7,
+	};
+	struct rchar_wire_hello *h;
+	struct frame f;
+
+	wait_for_request(c, port);
+	good_request(&reply);
+	reply.lane = c->reply.lane;
+	reply.lanes = c->reply.lanes;
+	reply.link_id = c->reply.link_id;
+	reply.attempt = c->reply.attempt;
+	reply.epoch = htole32(getpid());
+	setup_qp(c);
+	if (rdma_accept(c->id, &param) || !receive_op(c, &f, RCHAR_OP_HELLO))
+		bail("accepting a connection");
+	fill(c, &f, RCHAR_OP_READY, 0, sizeof(*h));
+	h = (void *)f.payload;
+	memset(h, 0, sizeof(*h));
+	memcpy(h->nonce, c->reply.nonce, sizeof(h->nonce));
+	send_frame(c, &f);
+}
+
 /* Session 1. */
 void send_open(struct conn *c, const char *name, int type, uint32_t max_message)
 {

@@ -59,6 +59,7 @@ void send_frame(struct conn *c, struct frame *f);
 int receive(struct conn *c, struct frame *f, int ms);
 int receive_op(struct conn *c, struct frame *f, int op);
 void connect_well(struct conn *c);
+void accept_well(struct conn *c, const char *port);
 void send_open(struct conn *c, const char *name, int type, uint32_t max_message);
 bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uint32_t key,
 	     uint64_t addr, uint32_t len);

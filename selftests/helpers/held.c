@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "held.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "peer.h"
+
+static unsigned long long free_before;
+
+static unsigned long long counted(const char *file, const char *key)
+{
+	unsigned long long value = 0;
+	char line[128];
+	FILE *f = fopen(file, "r");
+
+	if (!f)
+		bail(file);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)) && strchr(" :", line[strlen(key)]))
+			sscanf(line + strlen(key) + 1, "%llu", &value);
+	fclose(f);
+	return value;
+}
+
+/* How many of a kind are alive; "held": bytes. */
+unsigned long long objects(const char *kind)
+{
+	return counted("/sys/kernel/debug/rdma_char/objects", kind);
+}
+
+static unsigned long long free_kib(void) { return counted("/proc/meminfo", "MemAvailable"); }
+
+/* Until at most so many are alive: what is freed is freed by work queues. */
+bool falls_to(const char *kind, unsigned long long most)
+{
+	long long end = clock_ms() + 30000;
+
+	while (objects(kind) > most && clock_ms() < end)
+		usleep(10000);
+	return objects(kind) <= most;
+}
+
+/* taken_kib() counts from here. */
+void begin(void) { free_before = free_kib(); }
+
+long long taken_kib(void) { return (long long)(free_before - free_kib()); }
+
+/* A result, and what the host holds. */
+void measured(const char *name, bool ok)
+{
+	long long taken = taken_kib();
+
+	result(name, ok);
+	printf("# held %llu KiB, memory taken %lld KiB, txbuf %llu seg %llu session %llu\n",
+	       objects("held") >> 10, taken, objects("txbuf"),
+	       objects("seg"), objects("session"));
+	fflush(stdout);
+}
