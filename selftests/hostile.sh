@@ -71,6 +71,18 @@ nbulk=$(grep -c '^\(not \)\?ok' /tmp/badbulk)
 badhandshake 10.0.0.1 | tee /tmp/badhandshake
 ret=$((ret + PIPESTATUS[0]))
 nhandshake=$(grep -c '^\(not \)\?ok' /tmp/badhandshake)
+
+# An address of a forger, and one that is another interface's now.
+rchar add six stream listen '[fd00::1]'
+ip addr add 10.0.0.99/24 dev net0
+moved=$(ip -o -6 addr show dev net0 scope link | awk '{ print $4 }')
+rchar -w $limit add moved stream listen "[${moved%/*}%net0]"
+ip link add elsewhere type dummy
+ip addr del "$moved" dev net0
+ip addr add "$moved" dev elsewhere
+badreq 10.0.0.1 "${moved%/*}" | tee /tmp/badreq
+ret=$((ret + PIPESTATUS[0]))
+nreq=$(grep -c '^\(not \)\?ok' /tmp/badreq)
 touch /tmp/stop
 placed=$(counter a 'rchar -j stats breader' placed)
 rchar del writer
@@ -101,12 +113,12 @@ readers_got_what_was_good() {
 }
 
 everything_was_counted() {
-	[ "$(counter a 'rchar -j version' requests_bad)" = 12 ]
+	[ "$(counter a 'rchar -j version' requests_bad)" = 17 ]
 	# Every frame that breaks the connection but the one that never came.
 	[ "$(counter a 'rchar -j version' bad_frames)" = 75 ]
 }
 
-ksft_n=$((63 + nkeys + nlanes + nbulk + nhandshake))
+ksft_n=$((63 + nkeys + nlanes + nbulk + nhandshake + nreq))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run memory_was_not_touched

@@ -6,16 +6,6 @@
 #include <stdio.h>
 #include "peer.h"
 
-/* A link that is up, and a request for its next attempt. */
-static void up(struct conn *c, struct rchar_wire_conn *next)
-{
-	good_request(next);
-	if (dial(c, next, sizeof(*next)) != RDMA_CM_EVENT_ESTABLISHED || !hello(c, 0))
-		bail("a good handshake failed");
-	next->attempt = htole32(2);
-	next->epoch = c->reply.epoch;
-}
-
 static void nothing(struct rchar_wire_conn *r) { (void)r; }
 static void afresh(struct rchar_wire_conn *r) { r->epoch = 0; }
 static void other_epoch(struct rchar_wire_conn *r) { r->epoch = ~r->epoch; }
@@ -30,7 +20,7 @@ static void unfinished(const char *name, void (*spoil)(struct rchar_wire_conn *r
 	struct conn one, two;
 	bool ok;
 
-	up(&one, &next);
+	link_up(&one, &next);
 	spoilt = next;
 	spoil(&spoilt);
 	ok = dial(&two, &spoilt, sizeof(spoilt)) == RDMA_CM_EVENT_ESTABLISHED && alive(&one);
@@ -51,7 +41,7 @@ static void older(void)
 	struct conn one, two;
 	bool ok;
 
-	up(&one, &next);
+	link_up(&one, &next);
 	next.attempt = htole32(1);
 	ok = dial(&two, &next, sizeof(next)) == RDMA_CM_EVENT_REJECTED &&
 	     two.reject_reason == RCHAR_REASON_BUSY && alive(&one);
@@ -78,7 +68,7 @@ static void twice(void)
 	struct rchar_wire_conn next;
 	struct conn one, two;
 
-	up(&one, &next);
+	link_up(&one, &next);
 	if (dial(&two, &next, sizeof(next)) != RDMA_CM_EVENT_ESTABLISHED)
 		bail("the second attempt");
 	result("a_wrong_nonce_for_a_link_that_is_up",

@@ -274,13 +274,21 @@ bool hello(struct conn *c, int spoil)
 	return receive_op(c, &f, RCHAR_OP_READY);
 }
 
+/* A link that is up, and a request for its next attempt. */
+void link_up(struct conn *c, struct rchar_wire_conn *next)
+{
+	good_request(next);
+	if (dial(c, next, sizeof(*next)) != RDMA_CM_EVENT_ESTABLISHED || !hello(c, 0))
+		bail("a good handshake failed");
+	next->attempt = htole32(2);
+	next->epoch = c->reply.epoch;
+}
+
 void connect_well(struct conn *c)
 {
-	struct rchar_wire_conn req;
+	struct rchar_wire_conn next;
 
-	good_request(&req);
-	if (dial(c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED || !hello(c, 0))
-		bail("a good handshake failed");
+	link_up(c, &next);
 }
 
 /* Waits for who calls at that port of @peer_addr; c->reply is the request. */

@@ -58,6 +58,7 @@ void fill(struct conn *c, struct frame *f, int op, uint32_t session, uint32_t le
 void send_frame(struct conn *c, struct frame *f);
 int receive(struct conn *c, struct frame *f, int ms);
 int receive_op(struct conn *c, struct frame *f, int op);
+void link_up(struct conn *c, struct rchar_wire_conn *next);
 void connect_well(struct conn *c);
 void accept_well(struct conn *c, const char *port);
 void send_open(struct conn *c, const char *name, int type, uint32_t max_message);
