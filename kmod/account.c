@@ -9,7 +9,7 @@
 #include <linux/spinlock.h>
 #include "addr.h"
 
-static unsigned int peer_memory = 64;
+static unsigned int peer_memory = 48;
 module_param(peer_memory, uint, 0644);
 MODULE_PARM_DESC(peer_memory, "MiB that a peer address may make this host hold, beside receive buffers");
 

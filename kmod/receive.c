@@ -290,7 +290,6 @@ static void receive_window(struct rchar_session *s, u32 window)
 	rchar_session_wake_writers(s);
 }
 
-/* Executed once, as frames are: memory for the answer comes first. */
 static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
 		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
@@ -302,6 +301,7 @@ static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
 	return 0;
 }
 
+/* Executed once, as frames are: memory for the answer comes first. */
 static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
 			enum rchar_frame_error *err)
 {

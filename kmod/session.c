@@ -319,8 +319,11 @@ static void hold_dead(struct rchar_session *s)
 	s->held = held;
 }
 
-/* Of a link whose dead sessions left so much, and whose peer is past its budget, all is dropped. */
-#define EVICT_BYTES	SZ_1M
+/*
+ * Of a link whose dead sessions left so much, and whose peer is past its budget, all is dropped:
+ * with all its lanes on links of their own a peer is 2 MiB past it then.
+ */
+#define EVICT_BYTES	SZ_32K
 
 /*
  * Frames of a dead session that the peer has not acknowledged. A peer that called answers for

@@ -28,6 +28,18 @@ unsigned long long objects(const char *kind)
 	return counted("/sys/kernel/debug/rdma_char/objects", kind);
 }
 
+/* Bytes that the module grants one peer address. */
+unsigned long long budget(void)
+{
+	unsigned long long mib = 0;
+	FILE *f = fopen("/sys/module/rdma_char/parameters/peer_memory", "r");
+
+	if (!f || fscanf(f, "%llu", &mib) != 1)
+		bail("peer_memory");
+	fclose(f);
+	return mib << 20;
+}
+
 static unsigned long long free_kib(void) { return counted("/proc/meminfo", "MemAvailable"); }
 
 /* Until at most so many are alive: what is freed is freed by work queues. */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+unsigned long long budget(void);
 unsigned long long objects(const char *kind);
 bool falls_to(const char *kind, unsigned long long most);
 void begin(void);
