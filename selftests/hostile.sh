@@ -6,6 +6,7 @@
 restore() { :; }	# the tests only look at what all of it left behind
 
 rchar add victim stream listen 10.0.0.1 window 64k
+rchar add kept stream listen 10.0.0.1
 rchar add mvictim message listen 10.0.0.1 window 64k max-message 32k
 rchar add honest stream listen 10.0.0.1
 rchar -w $limit add good stream connect 10.0.0.1/honest
@@ -68,7 +69,7 @@ nlanes=$(grep -c '^\(not \)\?ok' /tmp/badlanes)
 badbulk 10.0.0.1 bvictim mvictim writer breader blast | tee /tmp/badbulk
 ret=$((ret + PIPESTATUS[0]))
 nbulk=$(grep -c '^\(not \)\?ok' /tmp/badbulk)
-badhandshake 10.0.0.1 | tee /tmp/badhandshake
+badhandshake 10.0.0.1 kept | tee /tmp/badhandshake
 ret=$((ret + PIPESTATUS[0]))
 nhandshake=$(grep -c '^\(not \)\?ok' /tmp/badhandshake)
 

@@ -48,8 +48,11 @@ int next_event(struct conn *c, int ms)
 		return -1;
 	type = e->event;
 	if ((type == RDMA_CM_EVENT_ESTABLISHED || type == RDMA_CM_EVENT_CONNECT_RESPONSE) &&
-	    e->param.conn.private_data)
+	    e->param.conn.private_data) {
 		memcpy(&c->reply, e->param.conn.private_data, sizeof(c->reply));
+		c->may_read = e->param.conn.responder_resources;
+		c->reads = e->param.conn.initiator_depth;
+	}
 	if (type == RDMA_CM_EVENT_REJECTED) {
 		const struct rchar_wire_reject *r = e->param.conn.private_data;
 

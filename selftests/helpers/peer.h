@@ -29,6 +29,7 @@ struct conn {
 	uint8_t *mem;		/* DEPTH receive buffers, then SENDS to send from */
 	unsigned int sent;
 	struct rchar_wire_conn reply;
+	int may_read, reads;	/* at once, by the reply: of ours at the module, and of its own here */
 	uint32_t seq, ack;
 	int granted;
 	int reject_reason;	/* of a rejected request; 0: none, -1: not ours */
