@@ -328,6 +328,36 @@ static bool goes_on(struct link *l)
 
 /* ---- tests ---- */
 
+/* Peers choose the ids of links. What an administrator names one by is this host's number. */
+static void copied_id(const char *addr)
+{
+	struct rchar_wire_conn next;
+	char command[64];
+	struct link one;
+	struct conn two;
+	long n, highest = 0;
+	const char *at;
+	bool ok;
+
+	peer_addr = addr;
+	set_up(&one);
+	next = one.next;
+	next.attempt = htole32(1);
+	next.epoch = 0;
+	peer_addr = V6;
+	if (dial(&two, &next, sizeof(next)) != RDMA_CM_EVENT_ESTABLISHED || !hello(&two, 0))
+		bail("a second link");
+	for (at = output_of("rchar -j link"); (at = strstr(at, "\"link\":")); at++)
+		if (sscanf(at, "\"link\":%*[\"]%ld", &n) == 1 && n > highest)
+			highest = n;
+	snprintf(command, sizeof(command), "rchar link reset %ld", highest);
+	ok = !system(command) && disconnected(&two) && alive(&one.c);
+	result("reset_of_a_link_with_a_copied_id", ok);
+	hang_up(&two);
+	hang_up(&one.c);
+	peer_addr = addr;
+}
+
 static bool as_expected(bool ok, const struct addresses *a, const struct counts *n)
 {
 	if (!ok)
@@ -421,5 +451,6 @@ int main(int argc, char **argv)
 	another_interface(&l, argv[2]);
 	true_addresses(&l);
 	hang_up(&l.c);
+	copied_id(argv[1]);
 	return failed != 0;
 }
