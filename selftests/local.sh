@@ -49,19 +49,57 @@ written_bytes_count_against_the_memory_cgroup() {
 }
 
 opened_files_count_against_the_memory_cgroup() {
-	local before after files error
+	local files error bytes
 
 	rdma-del
-	before=$(sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo)
-	in_small greedy open /dev/rchar/out 12000 >/tmp/opened
-	after=$(sed -n 's/^MemAvailable: *\([0-9]*\).*/\1/p' /proc/meminfo)
+	mkdir -p /sys/fs/cgroup/files
+	(echo $BASHPID >/sys/fs/cgroup/files/cgroup.procs && exec greedy open /dev/rchar/out 12000) >/tmp/opened
 	read -r files error </tmp/opened
-	note "opened $files files, then $error; $((before - after)) KiB are not free again yet"
-	[ "$files" -gt 1000 ]
+	bytes=$(cat /sys/fs/cgroup/files/memory.peak)
+	note "opened $files files, then $error; they cost $bytes bytes"
+	[ "$files" = 12000 ]
+	# The file itself is a quarter of a KiB.
+	[ "$bytes" -gt $((files * 1024)) ]
 	rdma-add
 	rchar -w 60 show out
 	# Nobody heard of them.
 	until_true eval '[ "$(sed -n "s/^session //p" /sys/kernel/debug/rdma_char/objects)" -lt 20 ]'
+}
+
+sessions_of_files_that_are_closed_again_are_few() {
+	badbudget 10.0.0.1 mute >/tmp/mute &
+	rchar -w $limit add mute stream connect 10.0.0.1:7999/x
+	read -r files error < <(greedy cycle /dev/rchar/mute 20000)
+	sessions=$(sed -n 's/^session //p' /sys/kernel/debug/rdma_char/objects)
+	note "$files files, then $error; $sessions sessions are left"
+	[ "$files" = 20000 ]
+	[ "$sessions" -lt 500 ]
+	rchar del mute
+	wait $!
+}
+
+# What only administrators may know of a link.
+secrets() { grep -cE '"(wire_id|epoch|qpn)":' || true; }
+
+others_see_no_numbers_of_the_wire() {
+	local events
+
+	[ "$(rchar -j link | grep -o '"qpn":' | wc -l)" -ge 1 ]
+	greedy nobody rchar -j link >/tmp/links
+	grep -q '"frame_size_bytes":' /tmp/links
+	[ "$(secrets </tmp/links)" = 0 ]
+	for what in show session version; do
+		[ "$(greedy nobody rchar -j $what | secrets)" = 0 ]
+	done
+	# Nor does an event tell them.
+	greedy nobody rchar -j -w 600 monitor >/tmp/events &
+	events=$!
+	until_true eval 'rchar add ear stream listen 10.0.0.1; rchar del ear; [ -s /tmp/events ]'
+	rchar link reset "$(rchar -j link | grep -o '"link":"[0-9]*"' | head -n1 | tr -dc 0-9)"
+	until_true grep -q '"event":"link-state".*"up"' /tmp/events
+	kill $events
+	wait $events || true
+	[ "$(secrets </tmp/events)" = 0 ]
 }
 
 the_limit_of_locked_memory_holds_with_many_segments() {
@@ -88,9 +126,11 @@ the_limit_of_locked_memory_holds_with_many_threads() {
 	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -ge 257 ]
 }
 
-plan 4
+plan 6
 run written_bytes_count_against_the_memory_cgroup
 run opened_files_count_against_the_memory_cgroup
+run sessions_of_files_that_are_closed_again_are_few
+run others_see_no_numbers_of_the_wire
 run the_limit_of_locked_memory_holds_with_many_segments
 run the_limit_of_locked_memory_holds_with_many_threads
 finish

@@ -9,7 +9,8 @@
  *
  * Without TEST: all of these, one after the other. Two more run by name alone: "pool", with a
  * region of that name, and "few", with a stream channel of backlog 8, ask whether there is room
- * for a peer at fd00::99. TAP lines, after each of them what was measured; the plan is the
+ * for a peer at fd00::99; "mute" waits at port 7999 for who
+ * calls, and takes what it sends without ever saying so. TAP lines, after each of them what was measured; the plan is the
  * caller's.
  */
 #include <errno.h>
@@ -373,6 +374,26 @@ static void half_open(void)
 	falls_to("lane", 4);
 }
 
+/* Who calls gets an answer to PINGs, as a link would end without, and nothing else. */
+static void mute(void)
+{
+	struct conn c;
+	struct frame f;
+
+	peer_is_patient = false;
+	accept_well(&c, "7999");
+	printf("# accepted\n");
+	fflush(stdout);
+	while (!c.gone) {
+		if (receive(&c, &f, 1000) != RCHAR_OP_PING)
+			continue;
+		fill(&c, &f, RCHAR_OP_PONG, 0, 0);
+		push(&c, &f);
+		push_all(&c);
+	}
+	hang_up(&c);
+}
+
 static const struct test {
 	const char *name;
 	void (*run)(void);
@@ -387,6 +408,7 @@ static const struct test {
 	{ "region", deleted_region },
 	{ "pool", importers },
 	{ "few", waiting },
+	{ "mute", mute },
 };
 
 int main(int argc, char **argv)
@@ -401,7 +423,7 @@ int main(int argc, char **argv)
 	peer_addr = argv[1];
 	peer_is_patient = true;
 	for (t = tests; t < tests + sizeof(tests) / sizeof(*tests); t++) {
-		bool by_name = t->run == importers || t->run == waiting;
+		bool by_name = t->run == importers || t->run == waiting || t->run == mute;
 
 		if (argc == 3 ? strcmp(argv[2], t->name) : by_name)
 			continue;

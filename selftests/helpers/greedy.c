@@ -5,9 +5,12 @@
  * greedy write FILE BYTES         without blocking, once the link is down, until an error or so
  *                                 many bytes
  * greedy open FILE FILES          without blocking, until an error or so many files
+ * greedy cycle FILE FILES         opens so many without blocking, and closes each at once
  * greedy pin FILE PAGES THREADS   without capabilities, with RLIMIT_MEMLOCK of so many pages: threads
  *                                 that read into many pages each, from a memory channel whose
  *                                 link is down; prints the most pages pinned at any time
+ *
+ * greedy nobody COMMAND...        runs it as user and group 65534
  *
  * Prints the number, and the name of the error.
  */
@@ -76,6 +79,20 @@ static int open_all(long long files)
 	return say(n, 0);
 }
 
+static int cycle(long long files)
+{
+	long long n;
+
+	for (n = 0; n < files; n++) {
+		int fd = open(path, O_RDWR | O_NONBLOCK);
+
+		if (fd < 0)
+			return say(n, errno);
+		close(fd);
+	}
+	return say(n, 0);
+}
+
 static void *read_pages(void *arg)
 {
 	struct iovec iov[SEGMENTS];
@@ -134,15 +151,23 @@ static int pin(long pages, int threads)
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "nobody")) {
+		if (!setgid(65534) && !setuid(65534))
+			execvp(argv[2], argv + 2);
+		return say(-1, errno);
+	}
 	if (argc > 3) {
 		path = argv[2];
 		if (!strcmp(argv[1], "write"))
 			return write_all(atoll(argv[3]));
+		if (!strcmp(argv[1], "cycle"))
+			return cycle(atoll(argv[3]));
 		if (!strcmp(argv[1], "open"))
 			return open_all(atoll(argv[3]));
 		if (!strcmp(argv[1], "pin") && argc == 5)
 			return pin(atol(argv[3]), atoi(argv[4]));
 	}
-	fprintf(stderr, "usage: greedy write FILE BYTES | open FILE FILES | pin FILE PAGES THREADS\n");
+	fprintf(stderr, "usage: greedy write FILE BYTES | open FILE FILES | cycle FILE FILES |\n"
+			"       pin FILE PAGES THREADS | nobody COMMAND...\n");
 	return 2;
 }
