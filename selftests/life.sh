@@ -425,6 +425,30 @@ slow_registrations_hold_nobody_up() {
 	clean
 }
 
+# The keys of a region are void before 'del' returns, which its peer can make slow.
+deleting_a_channel_holds_no_other_up() {
+	local knob=/sys/kernel/debug/rdma_char/delay_register del
+
+	[ -e $knob ] || skip "the module is not a test build, or this kernel has no debugfs"
+	rm -f /tmp/deleted
+	rchar add slow memory listen 10.0.0.1 size 1m
+	on b rchar -w $limit add slow memory connect 10.0.0.1
+	echo 10000000 >$knob
+	on b 'head -c 1 /dev/rchar/slow >/tmp/got 2>&1 &' &
+	until_true grep -qx 'export 1' /sys/kernel/debug/rdma_char/objects
+	echo 0 >$knob
+	(rchar del slow; touch /tmp/deleted) &
+	del=$!
+	# Its name is free at once; all the rest is still to come.
+	until_true timeout 60 rchar add slow stream listen 10.0.0.1
+	timeout 60 rchar set slow window 128k
+	timeout 60 rchar show slow
+	[ ! -e /tmp/deleted ]
+	wait $del
+	wait
+	clean
+}
+
 monitor_tells_each_change() {
 	local mon e
 
@@ -533,7 +557,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 31
+plan 32
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -561,6 +585,7 @@ run linger_bounds_what_close_leaves
 run recovery_timeout_ends_sessions
 run fsync_fails_when_the_session_ends_first
 run slow_registrations_hold_nobody_up
+run deleting_a_channel_holds_no_other_up
 run monitor_tells_each_change
 run exit_codes
 run node_has_mode_uid_gid
