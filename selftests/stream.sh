@@ -31,6 +31,17 @@ link_comes_up() {
 	is_state pipe up b
 }
 
+link_local_addresses_connect() {
+	local addr
+
+	addr=$(ip -o -6 addr show dev net0 scope link | awk '{ sub("/.*", "", $4); print $4 }')
+	rchar add ll stream listen "[$addr%net0]"
+	on b rchar -w $limit add ll stream connect "'[$addr%net0]'"
+	[ "$(on b rio open /dev/rchar/ll rw)" = ok ]
+	on b rchar del ll
+	rchar del ll
+}
+
 sizes_around_borders() {
 	local n seed=100
 
@@ -148,8 +159,9 @@ rchar_perf_measures() {
 	done
 }
 
-plan 13
+plan 14
 run link_comes_up
+run link_local_addresses_connect
 run sizes_around_borders
 run random_pieces_256_mib
 run both_directions_at_once
