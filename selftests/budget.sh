@@ -47,8 +47,23 @@ nothing_is_held_for_a_peer_that_is_gone() {
 	until_true eval '[ "$(sed -n "s/^link //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
 }
 
+# While it goes on. The second one has room for what the first one left, and no more.
+both_budgets_are_what_the_administrator_sets() {
+	local parameters=/sys/module/rdma_char/parameters
+
+	rchar add bstream stream listen 10.0.0.1 backlog 1000
+	echo 8 >$parameters/host_memory
+	badbudget 10.0.0.1 backlog
+	echo 0 >$parameters/host_memory
+	echo 16 >$parameters/peer_memory
+	badbudget 10.0.0.1 backlog
+	echo 48 >$parameters/peer_memory
+	rchar del all
+}
+
 run one_peer_leaves_sessions_of_others_room
 run honest_traffic_was_not_touched
 run nothing_is_held_for_a_peer_that_is_gone
+run both_budgets_are_what_the_administrator_sets
 echo "1..$ksft_n"
 finish

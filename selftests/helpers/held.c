@@ -28,16 +28,24 @@ unsigned long long objects(const char *kind)
 	return counted("/sys/kernel/debug/rdma_char/objects", kind);
 }
 
+static unsigned long long parameter(const char *path)
+{
+	unsigned long long n = 0;
+	FILE *f = fopen(path, "r");
+
+	if (!f || fscanf(f, "%llu", &n) != 1)
+		bail(path);
+	fclose(f);
+	return n;
+}
+
 /* Bytes that the module grants one peer address. */
 unsigned long long budget(void)
 {
-	unsigned long long mib = 0;
-	FILE *f = fopen("/sys/module/rdma_char/parameters/peer_memory", "r");
+	unsigned long long peer = parameter("/sys/module/rdma_char/parameters/peer_memory");
+	unsigned long long host = parameter("/sys/module/rdma_char/parameters/host_memory");
 
-	if (!f || fscanf(f, "%llu", &mib) != 1)
-		bail("peer_memory");
-	fclose(f);
-	return mib << 20;
+	return (host && host < peer ? host : peer) << 20;
 }
 
 static unsigned long long free_kib(void) { return counted("/proc/meminfo", "MemAvailable"); }
