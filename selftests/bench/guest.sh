@@ -26,7 +26,7 @@ add() { # NAME TYPE [SETTING]...
 add stream stream
 add message message
 add dd stream
-add many stream backlog 1024
+add many stream backlog 2048
 for name in stream message many; do
 	rchar-perf serve /dev/rchar/$name-srv &
 done

@@ -34,7 +34,7 @@ sent() { # frames, by both ends
 	rchar -j link | grep -o '"tx_frames":[0-9]*' | cut -d: -f2 | awk '{ s += $1 } END { print s }'
 }
 
-rchar add srv stream listen 10.0.0.1 window 1m backlog "$sessions"
+rchar add srv stream listen 10.0.0.1 window 1m backlog $((2 * sessions))
 ulimit -n $((2 * sessions + 100))
 idle "no link"
 rchar -w 60 add cli stream connect 10.0.0.1/srv window 1m >/dev/null

@@ -27,6 +27,7 @@ CONFIGS = [
     ("two", "Two machines, 1 virtual CPU each"),
     ("count", "Instructions"),
     ("idle", "While nothing happens"),
+    ("worst", "Beside the worst peers and programs"),
 ]
 TITLES = {
     "stream": "Bandwidth of one session, MB/s",
@@ -35,6 +36,7 @@ TITLES = {
     "memory": "Memory: a region of the other host",
     "scale": "Many sessions, each written 16 KiB in turn",
     "idle": "Idle",
+    "worst": "An honest session of one machine, while another or its programs do their worst",
     "count": "Instructions of both ends, kernel and programs, for one operation",
 }
 # Spread, of the median, from which a value says little.
@@ -73,6 +75,11 @@ AT_MOST = [
      ("count", "count", "64 bytes there and back", "ib_send_lat -e", "instructions")),
     (("count", "count", "read 4096 bytes, depth 32", "rchar memory", "instructions"), 1.0,
      ("count", "count", "read 4096 bytes, depth 32", "ib_read_bw", "instructions")),
+] + [
+    (("worst", "worst", row, "round trip", "p50 us"), 5.0, ("worst", "worst", "nothing", "round trip", "p50 us"))
+    for row in ["peer: " + test for test in ("half-open", "partial", "unanswered", "open-reset", "backlog", "links", "pool")] +
+               ["program: " + what for what in ("writes without an end", "fills a window of 256 MiB", "12,000 files",
+                                                "4,096 requests at once")]
 ]
 
 
