@@ -136,8 +136,9 @@ static void drop_evicted(struct rchar_link *link)
 	if (!READ_ONCE(link->evict) || !rchar_link_no_lanes(link) ||
 	    READ_ONCE(link->state) != RCHAR_LINK_DOWN)
 		return;
-	WRITE_ONCE(link->evict, false);
 	rchar_link_forget(link, 0, RCHAR_REASON_PEER_LIMIT);
+	/* Only now: sessions that ended meanwhile may have set it again, and are dropped as well. */
+	WRITE_ONCE(link->evict, false);
 }
 
 /**
@@ -148,9 +149,12 @@ void rchar_link_evict_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(work, struct rchar_link, evict_work);
 
-	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);
 	mutex_lock(&rchar_links_lock);
-	drop_evicted(link);
+	/* Otherwise admit() was first, and the lanes are those of another connection. */
+	if (READ_ONCE(link->evict)) {
+		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);
+		drop_evicted(link);
+	}
 	mutex_unlock(&rchar_links_lock);
 }
 
