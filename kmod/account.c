@@ -208,9 +208,9 @@ u64 rchar_account_held(void)
 
 /**
  * rchar_account_leaves_room() - may a peer take one more of what all peers share?
- * @mine: how many it has
- * @used: how many are in use, @mine among them
- * @max: how many there are
+ * @mine: how many it has, here and elsewhere
+ * @used: how many are in use here
+ * @max: how many there are here
  *
  * It may have three times as many as are still free: alone, three quarters of all. However many
  * peers take what they get, the next one gets something (Choudhury and Hahne, "Dynamic Queue
@@ -218,7 +218,7 @@ u64 rchar_account_held(void)
  */
 bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned int max)
 {
-	return used < max && mine < 3 * (u64)(max - used);
+	return used < max && min(mine, used) < 3 * (u64)(max - used);
 }
 
 /* ---- connections ---- */

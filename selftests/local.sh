@@ -66,6 +66,27 @@ opened_files_count_against_the_memory_cgroup() {
 	until_true eval '[ "$(sed -n "s/^session //p" /sys/kernel/debug/rdma_char/objects)" -lt 20 ]'
 }
 
+# Of its channels a host shares the places of each, not of all together.
+an_empty_backlog_has_room_whatever_waits_elsewhere() {
+	local i
+
+	for i in 1 2 3 4 5; do
+		rchar add "one$i" stream listen 10.0.0.1 backlog 1
+		rchar -w $limit add "to$i" stream connect "10.0.0.1/one$i"
+		rm -f "/tmp/held$i"
+		rio hold "/dev/rchar/to$i" rw "/tmp/held$i" >/dev/null 2>&1 &
+	done
+	for i in 1 2 3 4 5; do
+		until_true test -e "/tmp/held$i"
+		rchar show "one$i" | grep -q 'waiting 1'
+	done
+	killall rio
+	for i in 1 2 3 4 5; do
+		rchar del "to$i"
+		rchar del "one$i"
+	done
+}
+
 sessions_of_files_that_are_closed_again_are_few() {
 	badbudget 10.0.0.1 mute >/tmp/mute &
 	rchar -w $limit add mute stream connect 10.0.0.1:7999/x
@@ -126,9 +147,10 @@ the_limit_of_locked_memory_holds_with_many_threads() {
 	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -ge 257 ]
 }
 
-plan 6
+plan 7
 run written_bytes_count_against_the_memory_cgroup
 run opened_files_count_against_the_memory_cgroup
+run an_empty_backlog_has_room_whatever_waits_elsewhere
 run sessions_of_files_that_are_closed_again_are_few
 run others_see_no_numbers_of_the_wire
 run the_limit_of_locked_memory_holds_with_many_segments
