@@ -178,13 +178,23 @@ bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes)
  * rchar_account_hold_always() - count what is held already
  * @account: of the peer
  * @bytes: how many
- *
- * Return: false when the peer is past its budget now: the caller makes it give up some.
  */
-bool rchar_account_hold_always(struct rchar_account *account, u64 bytes)
+void rchar_account_hold_always(struct rchar_account *account, u64 bytes)
 {
 	atomic64_add(bytes, &host_held);
-	return atomic64_add_return(bytes, &account->held) <= peer_max();
+	atomic64_add(bytes, &account->held);
+}
+
+/**
+ * rchar_account_is_full() - does the peer have more than its budget, or than its share of a host
+ *			     that has little left?
+ * @account: of the peer
+ *
+ * Then it is made to give up what it left.
+ */
+bool rchar_account_is_full(const struct rchar_account *account)
+{
+	return atomic64_read(&account->held) > fair(peer_max());
 }
 
 /**

@@ -291,7 +291,10 @@ static u64 import_cost(const struct rchar_region *region)
 	return RCHAR_SESSION_COST + region->nr_pages * 80 + chunks * 1024 + maps * PAGE_SIZE;
 }
 
-/* The first one always gets its registrations: their size is the administrator's choice. */
+/*
+ * The first one gets its registrations, whatever they cost: their size is the administrator's
+ * choice.
+ */
 static enum rchar_reason hold_import(struct rchar_channel *channel, struct rchar_link *link,
 				     u64 cost)
 {
@@ -301,7 +304,7 @@ static enum rchar_reason hold_import(struct rchar_channel *channel, struct rchar
 				       READ_ONCE(channel->config.backlog)))
 		return RCHAR_REASON_BACKLOG;
 	if (!rchar_account_hold(link->account, cost)) {
-		if (mine)
+		if (mine || rchar_account_is_full(link->account))
 			return RCHAR_REASON_PEER_LIMIT;
 		rchar_account_hold_always(link->account, cost);
 	}

@@ -28,8 +28,6 @@ static struct workqueue_struct *session_wq;
 
 /* ---- lifetime ---- */
 
-static void release_frames(struct rchar_session *s, u64 bytes);
-
 static void free_work(struct work_struct *work)
 {
 	struct rchar_session *s = container_of(work, struct rchar_session, free_work);
@@ -41,10 +39,7 @@ static void free_work(struct work_struct *work)
 	spin_unlock_bh(&channel->lock);
 	rchar_seg_free_list(&s->rx_queue);
 	rchar_seg_free_list(&s->rx_dropped);
-	if (s->held)
-		rchar_account_release(s->link->account, s->held);
-	if (s->held_frames)
-		release_frames(s, s->held_frames);
+	rchar_session_release(s);
 	if (s->import)
 		rchar_import_free(s->import, s->link ? s->link->account : NULL);
 	if (s->export)
@@ -298,119 +293,6 @@ static void drop_partial(struct rchar_session *s)
 	s->rx_first = NULL;
 }
 
-/*
- * What a dead session still holds is held for the peer: its own memory, and what waits in the
- * backlog to be read. Its frames are counted by hold_frames(), when those that were never sent
- * are gone.
- */
-static void hold_dead(struct rchar_session *s)
-{
-	u64 held = RCHAR_SESSION_COST;
-
-	/* Its registrations are still there: rchar_session_export_gone() comes. */
-	if (s->export && s->export->counted)
-		return;
-	if (READ_ONCE(s->in_backlog))
-		held += s->rx_memory;
-	if (held < s->held)
-		rchar_account_release(s->link->account, s->held - held);
-	else
-		rchar_account_hold_always(s->link->account, held - s->held);
-	s->held = held;
-}
-
-/*
- * Of a link whose dead sessions left so much, and whose peer is past its budget, all is dropped:
- * with all its lanes on links of their own a peer is 2 MiB past it then.
- */
-#define EVICT_BYTES	SZ_32K
-
-/*
- * Frames of a dead session that the peer has not acknowledged. A peer that called answers for
- * them. Of a link that this host made they are the program's, whose cgroup has counted them.
- */
-static void hold_frames(struct rchar_session *s)
-{
-	struct rchar_link *link = s->link;
-	u64 dead;
-
-	lockdep_assert_held(&s->lock);
-	if (!link || link->initiator || s->held_frames)
-		return;
-	s->held_frames = s->tx_memory;
-	dead = atomic64_add_return(s->held_frames, &link->dead_bytes);
-	if (!rchar_account_hold_always(link->account, s->held_frames) && dead > EVICT_BYTES)
-		rchar_link_evict(link);
-}
-
-/* The peer has them, or they are dropped. */
-static void release_frames(struct rchar_session *s, u64 bytes)
-{
-	rchar_account_release(s->link->account, bytes);
-	atomic64_sub(bytes, &s->link->dead_bytes);
-	s->held_frames -= bytes;
-}
-
-/**
- * rchar_session_held_by_program() - a program opened what waited in the backlog
- * @s: the session, out of the backlog; its lock is held
- *
- * Its memory is bounded by the window that the administrator gave the channel. Of a session
- * that is dead already the frames stay the peer's.
- */
-void rchar_session_held_by_program(struct rchar_session *s)
-{
-	lockdep_assert_held(&s->lock);
-	if (s->state == RCHAR_SESSION_DEAD) {
-		hold_dead(s);
-		return;
-	}
-	rchar_account_release(s->link->account, s->held);
-	s->held = 0;
-}
-
-/**
- * rchar_session_export_gone() - the registrations of a dead session are
- * @s: the session
- *
- * Context: process.
- */
-void rchar_session_export_gone(struct rchar_session *s)
-{
-	struct rchar_channel *channel = s->channel;
-
-	spin_lock_bh(&channel->lock);
-	spin_lock(&s->lock);
-	if (s->export->counted) {
-		s->export->counted = false;
-		channel->nr_importers--;
-		atomic_dec(&s->link->account->imports);
-		hold_dead(s);
-	}
-	spin_unlock(&s->lock);
-	spin_unlock_bh(&channel->lock);
-}
-
-/**
- * rchar_session_frame_gone() - a frame is no longer queued: acknowledged, or not sent at all
- * @s: the session; its lock is held
- * @txb: the frame
- */
-void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb)
-{
-	u32 memory = rchar_txbuf_memory(txb);
-
-	lockdep_assert_held(&s->lock);
-	WRITE_ONCE(s->tx_frames, s->tx_frames - 1);
-	if (txb->hdr.flags & RCHAR_FRAME_LAST)
-		s->tx_messages--;
-	if (!rchar_op_carries_data(txb->hdr.op))
-		return;
-	s->tx_memory -= memory;
-	if (s->held_frames)
-		release_frames(s, memory);
-}
-
 /* Is there something that only process context gets rid of? */
 static bool leaves_something(const struct rchar_session *s)
 {
@@ -438,7 +320,7 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 		rchar_export_update(s->export);
 	drop_partial(s);
 	if (s->link)
-		hold_dead(s);
+		rchar_session_hold_dead(s);
 	if (leaves_something(s))
 		arm(s, jiffies);
 	else if (cancel_delayed_work(&s->timer))
@@ -491,6 +373,7 @@ void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason
 	if (tell) {
 		s->wanted = BIT(RCHAR_OP_RESET);
 		rchar_session_send_wanted(s);
+		rchar_session_hold_kept(s);
 	}
 }
 
@@ -529,7 +412,7 @@ void rchar_session_delete(struct rchar_session *session)
 	rchar_session_fail_locked(session, RCHAR_REASON_DELETED);
 	if (waiting) {
 		drop_received(session, &dropped);
-		hold_dead(session);
+		rchar_session_hold_dead(session);
 	}
 	spin_unlock_bh(&session->lock);
 	rchar_seg_free_list(&dropped);
@@ -597,7 +480,7 @@ static void bury(struct rchar_session *s)
 
 	purge_unsent(s);
 	spin_lock_bh(&s->lock);
-	hold_frames(s);
+	rchar_session_hold_frames(s);
 	list_splice_init(&s->rx_dropped, &dropped);
 	spin_unlock_bh(&s->lock);
 	rchar_seg_free_list(&dropped);
@@ -696,7 +579,7 @@ void rchar_session_close(struct rchar_session *session)
 	spin_lock_bh(&session->lock);
 	drop_received(session, &dropped);
 	if (session->state == RCHAR_SESSION_DEAD && session->held)
-		hold_dead(session);
+		rchar_session_hold_dead(session);
 	if (session->state == RCHAR_SESSION_OPEN) {
 		session->deadline = jiffies +
 			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));

@@ -98,6 +98,7 @@ struct rchar_txbuf;
  * @export: memory, opened by a peer: the keys it has
  * @held: bytes of this session that count against the peer, without
  * @held_frames: those in frames with data that it left when it ended
+ * @kept: it ended, and counts in &rchar_link.dead_bytes for as long as it has frames
  */
 struct rchar_session {
 	struct kref ref;
@@ -164,6 +165,7 @@ struct rchar_session {
 	struct rchar_export *export;
 	u64 held;
 	u64 held_frames;
+	bool kept;
 };
 
 /* ---- for the character device ---- */

@@ -61,9 +61,19 @@ both_budgets_are_what_the_administrator_sets() {
 	rchar del all
 }
 
+# The peer has no room for their RESETs.
+sessions_that_end_here_are_held_for_the_peer() {
+	rchar add bregion memory listen 10.0.0.1 size 1m
+	echo 2 >/sys/module/rdma_char/parameters/peer_memory
+	badbudget 10.0.0.1 ended-here
+	echo 48 >/sys/module/rdma_char/parameters/peer_memory
+	rchar del all
+}
+
 run one_peer_leaves_sessions_of_others_room
 run honest_traffic_was_not_touched
 run nothing_is_held_for_a_peer_that_is_gone
 run both_budgets_are_what_the_administrator_sets
+run sessions_that_end_here_are_held_for_the_peer
 echo "1..$ksft_n"
 finish

@@ -9,7 +9,7 @@
  *
  * Without TEST: all of these, one after the other. Two more run by name alone: "pool", with a
  * region of that name, and "few", with a stream channel of backlog 8, ask whether there is room
- * for a peer at fd00::99; "mute" waits at port 7999 for who
+ * for a peer at fd00::99; "ended-here" has bregion and a budget of 2 MiB; "mute" waits at port 7999 for who
  * calls, and takes what it sends without ever saying so. TAP lines, after each of them what was measured; the plan is the
  * caller's.
  */
@@ -192,6 +192,46 @@ static void opened_and_reset(void)
 	measured("sessions_opened_and_reset_stay_within_the_budget",
 		 objects("session") < 10000 && objects("held") <= BUDGET);
 	hang_up(&c);
+}
+
+/*
+ * Sessions that this side ends, with a RESET that the peer leaves no room for: importers whose
+ * windows shrink. A link that is dropped for it is called again.
+ */
+static void ended_here(void)
+{
+	unsigned long long held = 0, now;
+	int i, broken = 0;
+	struct conn c;
+
+	begin();
+	connect_well(&c);
+	for (i = 1; i <= 3000 && broken < 3 && held <= BUDGET; i++) {
+		struct frame f;
+
+		push_open(&c, i, "bregion", RCHAR_TYPE_MEMORY, 0);
+		fill(&c, &f, RCHAR_OP_WINDOW, i, 0);
+		f.h.window = htole32((1u << 30) + 1);
+		push(&c, &f);
+		if (held < BUDGET / 8 && i % 16)
+			continue;
+		push_all(&c);
+		/* The only importer of a peer is let in past the budget. */
+		if (held >= BUDGET / 8)
+			usleep(20000);
+		now = objects("held");
+		held = now > held ? now : held;
+		if (c.gone) {
+			broken++;
+			hang_up(&c);
+			connect_well(&c);
+		}
+	}
+	printf("# %d sessions, %d connections ended, at most %llu KiB held\n", i, broken,
+	       held >> 10);
+	measured("sessions_that_end_here_stay_within_the_budget", held <= BUDGET);
+	hang_up(&c);
+	falls_to("session", 100);
 }
 
 /* Sessions that wait, full to the window that they were given; who was given less is reset. */
@@ -402,6 +442,7 @@ static const struct test {
 	{ "partial", partial_messages },
 	{ "unanswered", unanswered },
 	{ "open-reset", opened_and_reset },
+	{ "ended-here", ended_here },
 	{ "backlog", full_backlog },
 	{ "links", many_links },
 	{ "windows", windows },
@@ -423,7 +464,8 @@ int main(int argc, char **argv)
 	peer_addr = argv[1];
 	peer_is_patient = true;
 	for (t = tests; t < tests + sizeof(tests) / sizeof(*tests); t++) {
-		bool by_name = t->run == importers || t->run == waiting || t->run == mute;
+		bool by_name = t->run == importers || t->run == waiting ||
+			       t->run == mute || t->run == ended_here;
 
 		if (argc == 3 ? strcmp(argv[2], t->name) : by_name)
 			continue;
