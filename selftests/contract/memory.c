@@ -591,6 +591,34 @@ static void a_killed_program_leaves_nothing_pinned(void)
 	CHECK(pread(far, big, 100, 0) == 100);
 }
 
+/* The requests of the old program end before the new one begins: exit_aio() in fs/aio.c. */
+static void a_program_that_execs_leaves_nothing_pinned(void)
+{
+	int far, near, status;
+
+	regions(&far, &near, "size 1m");
+	for (int i = 0; i < 10; i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid) {
+			struct iocb io[32], *p[32];
+			io_context_t ctx = 0;
+
+			CHECK(io_setup(32, &ctx) == 0);
+			for (int k = 0; k < 32; k++) {
+				io_prep_pread(&io[k], far, big + k * 32768, 32768, k * 32768);
+				p[k] = &io[k];
+			}
+			CHECK(io_submit(ctx, 32, p) > 0);
+			execlp("sh", "sh", "-c",
+			       "rchar -j show there | grep -q '\"pinned_bytes\":0,'", NULL);
+			_exit(9);
+		}
+		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	}
+}
+
 const struct test memory_tests[] = {
 	TEST(a_region_begins_zeroed),
 	TEST(each_side_reads_what_the_other_wrote),
@@ -620,5 +648,6 @@ const struct test memory_tests[] = {
 	TEST(memory_operations_survive_a_lost_link),
 	TEST(an_atomic_is_never_executed_twice),
 	TEST(a_killed_program_leaves_nothing_pinned),
+	TEST(a_program_that_execs_leaves_nothing_pinned),
 	{ NULL, NULL }
 };
