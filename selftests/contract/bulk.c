@@ -420,7 +420,12 @@ static void a_signal_in_a_large_read_loses_nothing(void)
 	}
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
 	CHECK(interrupted > 3);
-	CHECK(copies_all() || placed() > 0);
+	/* A slow machine may have interrupted every offer; those that come now it does not. */
+	for (; !copies_all() && placed() == 0; pos += n) {
+		CHECK(pos < 400 * PIECE);
+		n = read(srv, buf, sizeof(buf));
+		CHECK(n > 0 && has_pattern(buf, n, pos));
+	}
 }
 
 /* Its memory is written to no more when it is gone: a new program gets what comes next. */
