@@ -429,8 +429,10 @@ static void session_dropped(struct rchar_txbuf *txb)
 		return;
 	spin_lock_bh(&s->lock);
 	rchar_session_frame_gone(s, txb);
-	/* Sent between lost_one() and here, by who did not know that the link was lost. */
-	if (txb->hdr.op == RCHAR_OP_OPEN && s->state == RCHAR_SESSION_OPENING)
+	/* Sent between lost_one() and here, by who did not know that the link was lost. One that
+	 * was sent after rchar_flow_reset() took the frames stays: two would break the next link.
+	 */
+	if (txb->hdr.op == RCHAR_OP_OPEN && s->state == RCHAR_SESSION_OPENING && !s->tx_frames)
 		s->open_sent = false;
 	spin_unlock_bh(&s->lock);
 }
