@@ -510,6 +510,9 @@ static void timer_work(struct work_struct *work)
 		rchar_session_fail_locked(s, RCHAR_REASON_LINGER);
 	}
 	rchar_session_send_wanted(s);
+	/* There may have been no memory for RESET before. */
+	if (s->state == RCHAR_SESSION_DEAD && s->link)
+		rchar_session_hold_kept(s);
 	rchar_session_maybe_finish(s);
 	spin_unlock_bh(&s->lock);
 	rchar_session_put(s);
