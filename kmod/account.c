@@ -105,18 +105,25 @@ void rchar_account_put(struct rchar_account *account)
 
 /* ---- bytes ---- */
 
+/* Nobody sees a sum past @max that does not stay. */
+static bool add_within(atomic64_t *sum, u64 bytes, u64 max)
+{
+	s64 old = atomic64_read(sum);
+
+	do {
+		if (bytes > max || old > (s64)(max - bytes))
+			return false;
+	} while (!atomic64_try_cmpxchg(sum, &old, old + bytes));
+	return true;
+}
+
 /* Within @peer bytes for the peer, and @host for all. */
 static bool hold(struct rchar_account *account, u64 bytes, u64 peer, u64 host)
 {
-	if (atomic64_add_return(bytes, &account->held) > peer)
-		goto err_peer;
-	if (atomic64_add_return(bytes, &host_held) > host)
-		goto err_host;
-	return true;
-
-err_host:
-	atomic64_sub(bytes, &host_held);
-err_peer:
+	if (!add_within(&account->held, bytes, peer))
+		return false;
+	if (add_within(&host_held, bytes, host))
+		return true;
 	atomic64_sub(bytes, &account->held);
 	return false;
 }
