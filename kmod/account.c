@@ -193,6 +193,38 @@ void rchar_account_hold_always(struct rchar_account *account, u64 bytes)
 }
 
 /**
+ * rchar_account_hold_beyond() - hold memory that the administrator's choice made large
+ * @bytes: how many
+ *
+ * It counts for the host, and not against the peer: that could do nothing else any more.
+ *
+ * Return: false when the host has no room: nothing is counted.
+ */
+bool rchar_account_hold_beyond(u64 bytes)
+{
+	return add_within(&host_held, bytes, but_replies(host_max()));
+}
+
+/**
+ * rchar_account_release_beyond() - that memory is free
+ * @bytes: as they were held
+ */
+void rchar_account_release_beyond(u64 bytes)
+{
+	atomic64_sub(bytes, &host_held);
+}
+
+/**
+ * rchar_account_fits() - would rchar_account_hold() have room, if the host had?
+ * @account: of the peer
+ * @bytes: how many
+ */
+bool rchar_account_fits(const struct rchar_account *account, u64 bytes)
+{
+	return atomic64_read(&account->held) + bytes <= but_replies(peer_max());
+}
+
+/**
  * rchar_account_is_full() - does the peer have more than its budget, or than its share of a host
  *			     that has little left?
  * @account: of the peer

@@ -55,6 +55,9 @@ bool rchar_account_hold(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_half(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes);
 void rchar_account_hold_always(struct rchar_account *account, u64 bytes);
+bool rchar_account_hold_beyond(u64 bytes);
+void rchar_account_release_beyond(u64 bytes);
+bool rchar_account_fits(const struct rchar_account *account, u64 bytes);
 bool rchar_account_is_full(const struct rchar_account *account);
 void rchar_account_release(struct rchar_account *account, u64 bytes);
 

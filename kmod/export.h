@@ -21,6 +21,7 @@ struct rchar_export_chunk;
  * @session: the session; @work holds a reference
  * @region: holds a reference, until the session is dead and the keys are void; session lock
  * @counted: as an importer of the channel and of the peer; session lock
+ * @beyond: bytes that its registrations hold, and that do not count against the peer
  * @work: makes keys for a connection that came up, or takes them back
  * @lock: protects the pointer @lane
  * @lane: where @chunks are registered; holds a reference. All below is protected by
@@ -34,6 +35,7 @@ struct rchar_export {
 	struct rchar_session *session;
 	struct rchar_region *region;
 	bool counted;
+	u64 beyond;
 	struct work_struct work;
 	spinlock_t lock;
 	struct rchar_lane *lane;

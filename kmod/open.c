@@ -292,23 +292,39 @@ static u64 import_cost(const struct rchar_region *region)
 }
 
 /*
- * The first one gets its registrations, whatever they cost: their size is the administrator's
- * choice.
+ * The first one gets its registrations although they cost more than a peer may hold: their size
+ * is the administrator's choice. The rest of them, @beyond, does not count against the peer.
  */
-static enum rchar_reason hold_import(struct rchar_channel *channel, struct rchar_link *link,
-				     u64 cost)
+static enum rchar_reason hold_import(struct rchar_channel *channel,
+				     struct rchar_account *account, u64 *held, u64 *beyond)
 {
-	u32 mine = atomic_read(&link->account->imports);
+	u32 mine = atomic_fetch_inc(&account->imports);
+	enum rchar_reason reason = RCHAR_REASON_BACKLOG;
 
 	if (!rchar_account_leaves_room(mine, channel->nr_importers,
 				       READ_ONCE(channel->config.backlog)))
-		return RCHAR_REASON_BACKLOG;
-	if (!rchar_account_hold(link->account, cost)) {
-		if (mine || rchar_account_is_full(link->account))
-			return RCHAR_REASON_PEER_LIMIT;
-		rchar_account_hold_always(link->account, cost);
-	}
-	return RCHAR_REASON_NONE;
+		goto err_imports;
+	if (rchar_account_hold(account, *held))
+		return RCHAR_REASON_NONE;
+	if (mine && !rchar_account_fits(account, *held))
+		reason = RCHAR_REASON_PEER_LIMIT;
+	if (mine || !rchar_account_hold(account, RCHAR_SESSION_COST))
+		goto err_imports;
+	*beyond = *held - RCHAR_SESSION_COST;
+	*held = RCHAR_SESSION_COST;
+	if (rchar_account_hold_beyond(*beyond))
+		return RCHAR_REASON_NONE;
+	rchar_account_release(account, RCHAR_SESSION_COST);
+err_imports:
+	atomic_dec(&account->imports);
+	return reason;
+}
+
+static void unhold_import(struct rchar_account *account, u64 held, u64 beyond)
+{
+	rchar_account_release_beyond(beyond);
+	rchar_account_release(account, held);
+	atomic_dec(&account->imports);
 }
 
 static bool has_atomics(struct rchar_link *link, u32 session)
@@ -325,36 +341,36 @@ static bool has_atomics(struct rchar_link *link, u32 session)
 static enum rchar_reason take_importer(struct rchar_channel *channel,
 				       struct rchar_link *link, const struct rchar_hdr *hdr)
 {
+	u64 held = import_cost(channel->region), beyond = 0;
 	enum rchar_reason reason;
 	struct rchar_session *s;
-	u64 cost;
 
 	lockdep_assert_held(&channel->lock);
 	if (channel->dead)
 		return RCHAR_REASON_NO_CHANNEL;
 	if (channel->region->atomics == RCHAR_ATOMICS_HW && !has_atomics(link, hdr->session))
 		return RCHAR_REASON_NO_ATOMICS;
-	cost = import_cost(channel->region);
-	reason = hold_import(channel, link, cost);
+	reason = hold_import(channel, link->account, &held, &beyond);
 	if (reason)
 		return reason;
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s) {
-		rchar_account_release(link->account, cost);
+		unhold_import(link->account, held, beyond);
 		return RCHAR_REASON_NO_MEMORY;
 	}
 	rchar_session_add(s);
-	s->held = cost;
 	spin_lock(&s->lock);
 	s->export = rchar_export_create(s, channel->region);
 	if (!s->export ||
 	    xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN)) {
 		spin_unlock(&s->lock);
-		give_back(s, link);
+		unhold_import(link->account, held, beyond);
+		rchar_session_put(s);
 		return RCHAR_REASON_NO_MEMORY;
 	}
 	channel->nr_importers++;
-	atomic_inc(&link->account->imports);
+	s->held = held;
+	s->export->beyond = beyond;
 	s->export->counted = true;
 	/* The reference made above is the table's. */
 	rchar_session_bind(s, link, hdr->session);

@@ -154,6 +154,7 @@ void rchar_session_export_gone(struct rchar_session *s)
 		s->export->counted = false;
 		channel->nr_importers--;
 		atomic_dec(&s->link->account->imports);
+		rchar_account_release_beyond(s->export->beyond);
 		rchar_session_hold_dead(s);
 	}
 	spin_unlock(&s->lock);

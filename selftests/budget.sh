@@ -70,10 +70,30 @@ sessions_that_end_here_are_held_for_the_peer() {
 	rchar del all
 }
 
+# Its registrations are more than the peer may hold.
+the_first_import_leaves_the_peer_its_budget() {
+	local connects
+
+	echo 1 >/sys/module/rdma_char/parameters/peer_memory
+	rchar add large memory listen 10.0.0.1 size 64m
+	rchar -w $limit add near memory connect 10.0.0.1/large
+	connects=$(counter a 'rchar -j link' connects)
+	dd if=/bin/busybox of=/dev/rchar/near bs=64k conv=notrunc,fsync 2>/dev/null
+	cmp -n "$(stat -c %s /bin/busybox)" /bin/busybox /dev/rchar/large
+	[ "$(counter a 'rchar -j link' connects)" = "$connects" ]
+	exec 9</dev/rchar/near
+	[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" -gt 1048576 ]
+	exec 9<&-
+	echo 48 >/sys/module/rdma_char/parameters/peer_memory
+	rchar del all
+	until_true eval '[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
+}
+
 run one_peer_leaves_sessions_of_others_room
 run honest_traffic_was_not_touched
 run nothing_is_held_for_a_peer_that_is_gone
 run both_budgets_are_what_the_administrator_sets
 run sessions_that_end_here_are_held_for_the_peer
+run the_first_import_leaves_the_peer_its_budget
 echo "1..$ksft_n"
 finish
