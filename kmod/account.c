@@ -225,15 +225,24 @@ bool rchar_account_fits(const struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_is_full() - does the peer have more than its budget, or than its share of a host
- *			     that has little left?
+ * rchar_account_is_full() - does the peer have so much more than its budget?
+ * @account: of the peer
+ * @more: bytes
+ */
+bool rchar_account_is_full(const struct rchar_account *account, u64 more)
+{
+	return atomic64_read(&account->held) > (s64)(peer_max() + more);
+}
+
+/**
+ * rchar_account_is_unfair() - does the peer have more than its share of what the host has left?
  * @account: of the peer
  *
- * Then it is made to give up what it left.
+ * Others can make that share as small as 1 MiB.
  */
-bool rchar_account_is_full(const struct rchar_account *account)
+bool rchar_account_is_unfair(const struct rchar_account *account)
 {
-	return atomic64_read(&account->held) > fair(peer_max());
+	return atomic64_read(&account->held) > (s64)fair(peer_max());
 }
 
 /**

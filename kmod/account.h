@@ -58,7 +58,8 @@ void rchar_account_hold_always(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_beyond(u64 bytes);
 void rchar_account_release_beyond(u64 bytes);
 bool rchar_account_fits(const struct rchar_account *account, u64 bytes);
-bool rchar_account_is_full(const struct rchar_account *account);
+bool rchar_account_is_full(const struct rchar_account *account, u64 more);
+bool rchar_account_is_unfair(const struct rchar_account *account);
 void rchar_account_release(struct rchar_account *account, u64 bytes);
 
 bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes);

@@ -460,7 +460,7 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	spin_unlock_bh(&link->lock);
 	if (last) {
 		if (READ_ONCE(link->evict))
-			queue_work(rchar_link_wq, &link->evict_work);
+			mod_delayed_work(rchar_link_wq, &link->evict_work, 0);
 		connect_failed(link, reason);
 		rchar_link_admit_greeted(link);
 	}
@@ -580,7 +580,7 @@ static void destroy_work(struct work_struct *work)
 	cancel_delayed_work_sync(&link->connect_work);
 	cancel_work_sync(&link->lanes_work);
 	cancel_work_sync(&link->up_work);
-	cancel_work_sync(&link->evict_work);
+	cancel_delayed_work_sync(&link->evict_work);
 	cancel_delayed_work_sync(&link->tick_work);
 	cancel_delayed_work_sync(&link->ack_work);
 	for (i = 0; i < link->nr_lanes; i++)
@@ -667,7 +667,7 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 	INIT_DELAYED_WORK(&link->connect_work, connect_work);
 	INIT_LIST_HEAD(&link->accepting);
 	INIT_WORK(&link->up_work, up_work);
-	INIT_WORK(&link->evict_work, rchar_link_evict_work);
+	INIT_DELAYED_WORK(&link->evict_work, rchar_link_evict_work);
 	INIT_WORK(&link->lanes_work, lanes_work);
 	INIT_DELAYED_WORK(&link->tick_work, tick_work);
 	INIT_DELAYED_WORK(&link->ack_work, ack_work);

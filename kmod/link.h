@@ -94,8 +94,9 @@ struct rchar_link_ops {
  * @ops: the sessions
  * @connect_work: makes an attempt, with the first lane; initiator only
  * @up_work: tells the sessions that frames flow (again)
- * @evict: the peer is past its budget: what is kept for it is to be dropped
- * @evict_work: does so
+ * @evict: the peer is past its budget: what is kept for it is to be dropped; written with
+ *	   rchar_links_lock
+ * @evict_work: finds that, and does so
  * @lanes_work: connects the others when that one is up; initiator only
  * @tick_work: keepalive while up, expiry of sessions while down
  * @ack_work: sends acks that found no frame to ride on
@@ -139,7 +140,7 @@ struct rchar_link {
 	struct delayed_work connect_work;
 	struct work_struct up_work;
 	bool evict;
-	struct work_struct evict_work;
+	struct delayed_work evict_work;
 	struct work_struct lanes_work;
 	struct delayed_work tick_work;
 	struct delayed_work ack_work;
@@ -155,7 +156,7 @@ struct rchar_link *rchar_link_connect(struct net *net,
 				      const struct sockaddr_storage *peer);
 void rchar_link_use(struct rchar_link *link);
 void rchar_link_unuse(struct rchar_link *link);
-void rchar_link_evict(struct rchar_link *link);
+void rchar_link_left_more(struct rchar_link *link);
 struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session);
 
 /* ---- for the connection manager and lanes ---- */

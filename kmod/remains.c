@@ -8,19 +8,11 @@
 #include "channel.h"
 #include "export.h"
 
-/*
- * Of a link whose dead sessions left so much, and whose peer is past its budget, all is dropped:
- * with all its lanes on links of their own a peer is 2 MiB past it then.
- */
-#define EVICT_BYTES	SZ_32K
-
 /* Only what goes with the link: that is what dropping it brings. */
 static void add_dead(struct rchar_link *link, u64 bytes)
 {
-	u64 dead = atomic64_add_return(bytes, &link->dead_bytes);
-
-	if (dead > EVICT_BYTES && rchar_account_is_full(link->account))
-		rchar_link_evict(link);
+	atomic64_add(bytes, &link->dead_bytes);
+	rchar_link_left_more(link);
 }
 
 /* Of a link that this host made they are the program's, whose cgroup has counted them. */
