@@ -21,7 +21,7 @@ static DEFINE_SPINLOCK(accounts_lock);	/* bottom halves off */
 static DEFINE_HASHTABLE(accounts, 8);
 static unsigned int accepted_lanes, half_open_lanes;	/* accounts_lock */
 static u32 hash_seed;	/* peers choose the addresses */
-static atomic64_t host_held;
+static atomic64_t host_held, host_lingering;
 
 static u64 peer_max(void)
 {
@@ -98,8 +98,9 @@ void rchar_account_put(struct rchar_account *account)
 	spin_unlock_bh(&accounts_lock);
 	if (!last)
 		return;
-	WARN_ON_ONCE(atomic64_read(&account->held) || atomic_read(&account->imports) ||
-		     atomic_read(&account->waiting) || account->lanes || account->half_open);
+	WARN_ON_ONCE(atomic64_read(&account->held) || atomic64_read(&account->lingering) ||
+		     atomic_read(&account->imports) || atomic_read(&account->waiting) ||
+		     account->lanes || account->half_open);
 	kfree(account);
 }
 
@@ -254,6 +255,51 @@ void rchar_account_release(struct rchar_account *account, u64 bytes)
 {
 	atomic64_sub(bytes, &host_held);
 	WARN_ON_ONCE(atomic64_sub_return(bytes, &account->held) < 0);
+}
+
+/**
+ * rchar_account_linger() - a program closed, and the peer has not acknowledged what it wrote
+ * @account: of the peer
+ * @bytes: memory of that
+ *
+ * It is the program's memory, within its window; but there may be any number of such programs.
+ * All peers may leave it as much as host_memory, and one of them half of that; the first of a
+ * peer is as large as its window is.
+ *
+ * Context: any but hard interrupt.
+ * Return: false when they do not fit: nothing is counted.
+ */
+bool rchar_account_linger(struct rchar_account *account, u64 bytes)
+{
+	if (!atomic64_cmpxchg(&account->lingering, 0, bytes)) {
+		atomic64_add(bytes, &host_lingering);
+		return true;
+	}
+	if (!add_within(&account->lingering, bytes, host_max() / 2))
+		return false;
+	if (add_within(&host_lingering, bytes, host_max()))
+		return true;
+	atomic64_sub(bytes, &account->lingering);
+	return false;
+}
+
+/**
+ * rchar_account_unlinger() - that is acknowledged, or given up
+ * @account: of the peer
+ * @bytes: as they were counted
+ */
+void rchar_account_unlinger(struct rchar_account *account, u64 bytes)
+{
+	atomic64_sub(bytes, &host_lingering);
+	WARN_ON_ONCE(atomic64_sub_return(bytes, &account->lingering) < 0);
+}
+
+/**
+ * rchar_account_lingering() - bytes that programs wrote and closed, and no peer acknowledged
+ */
+u64 rchar_account_lingering(void)
+{
+	return atomic64_read(&host_lingering);
 }
 
 /**

@@ -30,6 +30,7 @@ struct net;
  * @net: network namespace; the links hold it
  * @addr: the address; the port does not count
  * @held: bytes
+ * @lingering: bytes that programs wrote and closed
  * @imports: sessions that import memory of this host
  * @waiting: sessions that no program has opened yet
  * @lanes: lanes of accepted links; accounts_lock
@@ -41,6 +42,7 @@ struct rchar_account {
 	struct net *net;
 	struct sockaddr_storage addr;
 	atomic64_t held;
+	atomic64_t lingering;
 	atomic_t imports;
 	atomic_t waiting;
 	unsigned int lanes;
@@ -60,6 +62,8 @@ void rchar_account_release_beyond(u64 bytes);
 bool rchar_account_fits(const struct rchar_account *account, u64 bytes);
 bool rchar_account_is_full(const struct rchar_account *account, u64 more);
 bool rchar_account_is_unfair(const struct rchar_account *account);
+bool rchar_account_linger(struct rchar_account *account, u64 bytes);
+void rchar_account_unlinger(struct rchar_account *account, u64 bytes);
 void rchar_account_release(struct rchar_account *account, u64 bytes);
 
 bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes);
@@ -70,6 +74,7 @@ void rchar_account_end_accept(struct rchar_account *account);
 bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned int max);
 
 u64 rchar_account_held(void);
+u64 rchar_account_lingering(void);
 void rchar_account_init(void);
 
 #endif /* RCHAR_ACCOUNT_H */

@@ -67,6 +67,7 @@ static int objects_show(struct seq_file *seq, void *unused)
 	for (kind = 0; kind < __RCHAR_OBJ_MAX; kind++)
 		seq_printf(seq, "%s %u\n", rchar_ledger_name(kind), rchar_ledger_count(kind));
 	seq_printf(seq, "held %llu\n", rchar_account_held());
+	seq_printf(seq, "lingering %llu\n", rchar_account_lingering());
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(objects);

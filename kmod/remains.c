@@ -1,43 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What sessions hold for the peer: dead ones until their frames are acknowledged, those in a
- * backlog until a program opens them. design.rst, "What a peer can make this host hold".
+ * What sessions hold for the peer: those in a backlog until a program opens them, and those that
+ * are closed or dead until their frames are acknowledged. design.rst, "What a peer can make this
+ * host hold".
  */
 #include "session_priv.h"
 #include "account.h"
 #include "channel.h"
 #include "export.h"
 
-/* Only what goes with the link: that is what dropping it brings. */
-static void add_dead(struct rchar_link *link, u64 bytes)
-{
-	atomic64_add(bytes, &link->dead_bytes);
-	rchar_link_left_more(link);
-}
-
 /* Of a link that this host made they are the program's, whose cgroup has counted them. */
 static bool peers_own(const struct rchar_session *s)
 {
-	return s->link && !s->link->initiator;
+	return !s->link->initiator;
 }
 
-/**
- * rchar_session_hold_dead() - what a dead session still holds is held for the peer
- * @s: the session, dead, of a link; its lock is held
- *
- * Its own memory, and what waits in the backlog to be read. For its frames see
- * rchar_session_hold_frames().
- */
-void rchar_session_hold_dead(struct rchar_session *s)
+static void set_held(struct rchar_session *s, u64 held)
 {
-	u64 held = RCHAR_SESSION_COST;
-
-	lockdep_assert_held(&s->lock);
-	/* Its registrations are still there: rchar_session_export_gone() comes. */
-	if (s->export && s->export->counted)
+	if (held == s->held)
 		return;
-	if (READ_ONCE(s->in_backlog))
-		held += s->rx_memory;
 	if (held < s->held)
 		rchar_account_release(s->link->account, s->held - held);
 	else
@@ -45,50 +26,105 @@ void rchar_session_hold_dead(struct rchar_session *s)
 	s->held = held;
 }
 
+/* Of that, what dropping the link brings. */
+static void set_left(struct rchar_session *s, u64 left)
+{
+	bool more = left > s->left;
+
+	if (left == s->left)
+		return;
+	atomic64_add((s64)(left - s->left), &s->link->dead_bytes);
+	s->left = left;
+	if (more)
+		rchar_link_left_more(s->link);
+}
+
+static void set_lingering(struct rchar_session *s, u64 lingering)
+{
+	if (lingering == s->lingering)
+		return;
+	rchar_account_unlinger(s->link->account, s->lingering - lingering);
+	s->lingering = lingering;
+}
+
+/* Its frames are the peer's when bury() has taken back those that were never sent. */
+static u64 frames_held(const struct rchar_session *s)
+{
+	return s->buried ? s->tx_memory : 0;
+}
+
+static u64 held_now(const struct rchar_session *s)
+{
+	/* Its registrations are still there: rchar_session_export_gone() comes. */
+	if (s->export && s->export->counted)
+		return s->held;
+	return RCHAR_SESSION_COST + frames_held(s) + (READ_ONCE(s->in_backlog) ? s->rx_memory : 0);
+}
+
 /**
- * rchar_session_hold_kept() - a frame of a dead session waits for the peer, and keeps it
- * @s: the session, dead; its lock is held
+ * rchar_session_recount() - after each change of what a closed or dead session has
+ * @s: the session; its lock is held
+ *
+ * It holds for the peer its own memory, what waits in the backlog to be read, and frames that
+ * the peer has not acknowledged. A peer that called answers for them.
  */
-void rchar_session_hold_kept(struct rchar_session *s)
+void rchar_session_recount(struct rchar_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	if (!peers_own(s) || s->kept || !s->tx_frames)
+	if (!s->link)
 		return;
-	s->kept = true;
-	add_dead(s->link, RCHAR_SESSION_COST);
+	set_lingering(s, s->buried ? 0 : min(s->lingering, s->tx_memory));
+	if (!peers_own(s))
+		return;
+	if (s->state == RCHAR_SESSION_CLOSING || s->state == RCHAR_SESSION_DEAD)
+		set_held(s, held_now(s));
+	if (s->state == RCHAR_SESSION_DEAD)
+		set_left(s, s->tx_frames ? RCHAR_SESSION_COST + frames_held(s) : 0);
 }
 
 /**
- * rchar_session_hold_frames() - frames of a dead session that the peer has not acknowledged
- * @s: the session, dead; its lock is held. Frames that were never sent are gone.
+ * rchar_session_may_linger() - a program closed it: is there room until the peer has it all?
+ * @s: the session, OPEN; its lock is held
  *
- * A peer that called answers for them.
+ * What the program has written stays the program's memory; the rest is the peer's.
+ *
+ * Return: false when the peer has taken too little of other sessions. Nothing is counted then.
  */
-void rchar_session_hold_frames(struct rchar_session *s)
+bool rchar_session_may_linger(struct rchar_session *s)
 {
-	rchar_session_hold_kept(s);
-	if (!peers_own(s) || s->held_frames)
-		return;
-	s->held_frames = s->tx_memory;
-	rchar_account_hold_always(s->link->account, s->held_frames);
-	add_dead(s->link, s->held_frames);
+	lockdep_assert_held(&s->lock);
+	if (!rchar_account_linger(s->link->account, s->tx_memory))
+		return false;
+	s->lingering = s->tx_memory;
+	if (!peers_own(s))
+		return true;
+	if (!rchar_account_hold(s->link->account, RCHAR_SESSION_COST)) {
+		set_lingering(s, 0);
+		return false;
+	}
+	s->held += RCHAR_SESSION_COST;
+	return true;
 }
 
-static void release_frames(struct rchar_session *s, u64 bytes)
+/* FIN and the like are in %RCHAR_SESSION_COST. */
+static u32 memory_of(const struct rchar_txbuf *txb)
 {
-	if (!s->held_frames)
-		return;
-	rchar_account_release(s->link->account, bytes);
-	atomic64_sub(bytes, &s->link->dead_bytes);
-	s->held_frames -= bytes;
+	return rchar_op_carries_data(txb->hdr.op) || txb->hdr.op == RCHAR_OP_MAP ?
+	       rchar_txbuf_memory(txb) : 0;
 }
 
-static void release_kept(struct rchar_session *s)
+/**
+ * rchar_session_frame_queued() - a frame has been queued
+ * @s: the session; its lock is held
+ * @txb: the frame
+ */
+void rchar_session_frame_queued(struct rchar_session *s, const struct rchar_txbuf *txb)
 {
-	if (!s->kept)
-		return;
-	atomic64_sub(RCHAR_SESSION_COST, &s->link->dead_bytes);
-	s->kept = false;
+	lockdep_assert_held(&s->lock);
+	WRITE_ONCE(s->tx_frames, s->tx_frames + 1);
+	if (txb->hdr.flags & RCHAR_FRAME_LAST)
+		s->tx_messages++;
+	s->tx_memory += memory_of(txb);
 }
 
 /**
@@ -98,18 +134,12 @@ static void release_kept(struct rchar_session *s)
  */
 void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb)
 {
-	u32 memory = rchar_txbuf_memory(txb);
-
 	lockdep_assert_held(&s->lock);
 	WRITE_ONCE(s->tx_frames, s->tx_frames - 1);
-	if (!s->tx_frames)
-		release_kept(s);
 	if (txb->hdr.flags & RCHAR_FRAME_LAST)
 		s->tx_messages--;
-	if (!rchar_op_carries_data(txb->hdr.op))
-		return;
-	s->tx_memory -= memory;
-	release_frames(s, memory);
+	s->tx_memory -= memory_of(txb);
+	rchar_session_recount(s);
 }
 
 /**
@@ -122,12 +152,10 @@ void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf 
 void rchar_session_held_by_program(struct rchar_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	if (s->state == RCHAR_SESSION_DEAD) {
-		rchar_session_hold_dead(s);
-		return;
-	}
-	rchar_account_release(s->link->account, s->held);
-	s->held = 0;
+	if (s->state == RCHAR_SESSION_DEAD)
+		rchar_session_recount(s);
+	else
+		set_held(s, 0);
 }
 
 /**
@@ -147,7 +175,7 @@ void rchar_session_export_gone(struct rchar_session *s)
 		channel->nr_importers--;
 		atomic_dec(&s->link->account->imports);
 		rchar_account_release_beyond(s->export->beyond);
-		rchar_session_hold_dead(s);
+		rchar_session_recount(s);
 	}
 	spin_unlock(&s->lock);
 	spin_unlock_bh(&channel->lock);
@@ -159,8 +187,9 @@ void rchar_session_export_gone(struct rchar_session *s)
  */
 void rchar_session_release(struct rchar_session *s)
 {
-	if (s->held)
-		rchar_account_release(s->link->account, s->held);
-	release_frames(s, s->held_frames);
-	release_kept(s);
+	if (!s->link)
+		return;
+	set_lingering(s, 0);
+	set_left(s, 0);
+	set_held(s, 0);
 }

@@ -44,14 +44,10 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 	list_for_each_entry(txb, frames, queue) {
 		bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
 
-		if (rchar_op_carries_data(txb->hdr.op))
-			s->tx_memory += rchar_txbuf_memory(txb);
 		if (rchar_op_carries_data(txb->hdr.op) && !instead)
 			WRITE_ONCE(s->tx_next, s->tx_next + txb->hdr.len);
-		if (txb->hdr.flags & RCHAR_FRAME_LAST) {
+		if (txb->hdr.flags & RCHAR_FRAME_LAST)
 			WRITE_ONCE(s->tx_next, s->tx_next + RCHAR_WIRE_MESSAGE_COST);
-			s->tx_messages++;
-		}
 		rchar_session_get(s);
 		txb->session = s;
 		txb->hdr.session = s->id;
@@ -59,7 +55,7 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 		/* Of an open BULK nothing is acknowledged with the frames behind it. */
 		if (!instead)
 			txb->end = s->tx_next - s->bulk_pending;
-		WRITE_ONCE(s->tx_frames, s->tx_frames + 1);
+		rchar_session_frame_queued(s, txb);
 	}
 	rchar_flow_queue(s->flow, frames);
 }

@@ -319,8 +319,7 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 	if (s->export)
 		rchar_export_update(s->export);
 	drop_partial(s);
-	if (s->link)
-		rchar_session_hold_dead(s);
+	rchar_session_recount(s);
 	if (leaves_something(s))
 		arm(s, jiffies);
 	else if (cancel_delayed_work(&s->timer))
@@ -373,7 +372,7 @@ void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason
 	if (tell) {
 		s->wanted = BIT(RCHAR_OP_RESET);
 		rchar_session_send_wanted(s);
-		rchar_session_hold_kept(s);
+		rchar_session_recount(s);
 	}
 }
 
@@ -412,7 +411,7 @@ void rchar_session_delete(struct rchar_session *session)
 	rchar_session_fail_locked(session, RCHAR_REASON_DELETED);
 	if (waiting) {
 		drop_received(session, &dropped);
-		rchar_session_hold_dead(session);
+		rchar_session_recount(session);
 	}
 	spin_unlock_bh(&session->lock);
 	rchar_seg_free_list(&dropped);
@@ -480,7 +479,8 @@ static void bury(struct rchar_session *s)
 
 	purge_unsent(s);
 	spin_lock_bh(&s->lock);
-	rchar_session_hold_frames(s);
+	s->buried = true;
+	rchar_session_recount(s);
 	list_splice_init(&s->rx_dropped, &dropped);
 	spin_unlock_bh(&s->lock);
 	rchar_seg_free_list(&dropped);
@@ -511,8 +511,7 @@ static void timer_work(struct work_struct *work)
 	}
 	rchar_session_send_wanted(s);
 	/* There may have been no memory for RESET before. */
-	if (s->state == RCHAR_SESSION_DEAD && s->link)
-		rchar_session_hold_kept(s);
+	rchar_session_recount(s);
 	rchar_session_maybe_finish(s);
 	spin_unlock_bh(&s->lock);
 	rchar_session_put(s);
@@ -581,9 +580,10 @@ void rchar_session_close(struct rchar_session *session)
 	spin_unlock_bh(&channel->lock);
 	spin_lock_bh(&session->lock);
 	drop_received(session, &dropped);
-	if (session->state == RCHAR_SESSION_DEAD && session->held)
-		rchar_session_hold_dead(session);
-	if (session->state == RCHAR_SESSION_OPEN) {
+	rchar_session_recount(session);
+	if (session->state == RCHAR_SESSION_OPEN && !rchar_session_may_linger(session)) {
+		rchar_session_fail_locked(session, RCHAR_REASON_PEER_LIMIT);
+	} else if (session->state == RCHAR_SESSION_OPEN) {
 		session->deadline = jiffies +
 			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
 		rchar_session_move(session, RCHAR_SESSION_CLOSING);

@@ -66,7 +66,7 @@ struct rchar_txbuf;
  * @tx_messages: messages whose last frame is not acknowledged
  * @tx_unsent: of these, frames that were never posted; rchar_flow.lock
  * @tx_forget: it ended before its OPEN was posted: the peer need not hear of it; likewise
- * @tx_memory: bytes of memory in frames with data, queued and not acknowledged
+ * @tx_memory: bytes of memory in frames with data or keys, queued and not acknowledged
  * @tx_need: room that a message did not find: there is no point in waking for less
  * @rx_next: offset of the next byte to arrive
  * @rx_read: offset up to which it is read
@@ -96,9 +96,10 @@ struct rchar_txbuf;
  * @bulk_got: they are there, by READ: frames that bring them are dropped
  * @import: memory, opened here: what is known of the peer's region
  * @export: memory, opened by a peer: the keys it has
- * @held: bytes of this session that count against the peer, without
- * @held_frames: those in frames with data that it left when it ended
- * @kept: it ended, and counts in &rchar_link.dead_bytes for as long as it has frames
+ * @buried: it is dead, and has no frames left that were never sent
+ * @held: bytes of this session that count against the peer
+ * @left: of these, those in &rchar_link.dead_bytes
+ * @lingering: of @tx_memory, what a program left when it closed
  */
 struct rchar_session {
 	struct kref ref;
@@ -163,9 +164,10 @@ struct rchar_session {
 	bool bulk_got;
 	struct rchar_import *import;
 	struct rchar_export *export;
+	bool buried;
 	u64 held;
-	u64 held_frames;
-	bool kept;
+	u64 left;
+	u64 lingering;
 };
 
 /* ---- for the character device ---- */

@@ -22,13 +22,13 @@ void rchar_session_add(struct rchar_session *s);
 void rchar_session_discard(struct rchar_session *s);
 void rchar_session_unlist_waiting(struct rchar_session *s);
 void rchar_session_held_by_program(struct rchar_session *s);
-void rchar_session_hold_dead(struct rchar_session *s);
-void rchar_session_hold_kept(struct rchar_session *s);
-void rchar_session_hold_frames(struct rchar_session *s);
+void rchar_session_recount(struct rchar_session *s);
+bool rchar_session_may_linger(struct rchar_session *s);
 void rchar_session_release(struct rchar_session *s);
 void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id);
 void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
 			      u32 peer_max_message);
+void rchar_session_frame_queued(struct rchar_session *s, const struct rchar_txbuf *txb);
 void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb);
 void rchar_session_wake(struct rchar_session *s);
 bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to);

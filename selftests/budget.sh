@@ -70,6 +70,20 @@ sessions_that_end_here_are_held_for_the_peer() {
 	rchar del all
 }
 
+# A program that answers the peer, and does not wait until it has taken the answer.
+what_closed_files_leave_is_bounded() {
+	rchar add bserve stream listen 10.0.0.1 window 64k backlog 1000 linger 300s \
+		recovery-timeout 2s
+	echo 1 >/sys/module/rdma_char/parameters/peer_memory
+	badbudget 10.0.0.1 linger
+	echo 48 >/sys/module/rdma_char/parameters/peer_memory
+	echo 8 >/sys/module/rdma_char/parameters/host_memory
+	badbudget 10.0.0.1 linger-payload
+	echo 0 >/sys/module/rdma_char/parameters/host_memory
+	rchar del all
+	until_true grep -qx 'lingering 0' /sys/kernel/debug/rdma_char/objects
+}
+
 # Its registrations are more than the peer may hold.
 the_first_import_leaves_the_peer_its_budget() {
 	local connects
@@ -94,6 +108,7 @@ run honest_traffic_was_not_touched
 run nothing_is_held_for_a_peer_that_is_gone
 run both_budgets_are_what_the_administrator_sets
 run sessions_that_end_here_are_held_for_the_peer
+run what_closed_files_leave_is_bounded
 run the_first_import_leaves_the_peer_its_budget
 echo "1..$ksft_n"
 finish

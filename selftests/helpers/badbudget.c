@@ -7,18 +7,22 @@
  * channel with the default window and backlog 1000 that nobody opens; bsink, a stream channel
  * with a window of 64k; bregion, a region of 32 MiB.
  *
- * Without TEST: all of these, one after the other. Two more run by name alone: "pool", with a
+ * Without TEST: all of these, one after the other. More run by name alone: "pool", with a
  * region of that name, and "few", with a stream channel of backlog 8, ask whether there is room
- * for a peer at fd00::99; "ended-here" has bregion and a budget of 2 MiB; "mute" waits at port 7999 for who
- * calls, and takes what it sends without ever saying so. TAP lines, after each of them what was measured; the plan is the
+ * for a peer at fd00::99; "ended-here" has bregion and a budget of 2 MiB; "linger" and
+ * "linger-payload" have bserve, a stream channel with a linger of minutes, and a budget of 1 MiB,
+ * or of 8 MiB for the host; "mute" waits at port 7999 for who calls, and takes what it sends
+ * without ever saying so. TAP lines, after each of them what was measured; the plan is the
  * caller's.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "held.h"
 #include "peer.h"
@@ -234,6 +238,78 @@ static void ended_here(void)
 	falls_to("session", 100);
 }
 
+/* A program that answers who calls. */
+static pid_t serve(size_t bytes)
+{
+	static char answer[60 << 10];
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	while ((fd = open("/dev/rchar/bserve", O_WRONLY)) >= 0) {
+		/* Fails when the connection is lost before. */
+		(void)!write(fd, answer, bytes);
+		close(fd);
+	}
+	_exit(1);
+}
+
+/*
+ * It writes and closes, and this peer takes nothing of it. Returns how many sessions there were,
+ * and the most that was seen of @kind.
+ */
+static int let_linger(size_t bytes, int sessions, const char *kind, unsigned long long *most)
+{
+	pid_t pid = serve(bytes);
+	int i, done, broken = 0;
+	struct conn c;
+
+	*most = 0;
+	connect_well(&c);
+	for (i = 1; i <= sessions && broken < 3; i++) {
+		push_open(&c, i, "bserve", RCHAR_TYPE_STREAM, 0);
+		/* In the backlog they would hold more. */
+		if (i % 5)
+			continue;
+		push_all(&c);
+		for (done = 0; done < 2000 && !c.gone &&
+		     number("rchar -j show bserve | sed 's/.*\"waiting\":\\([0-9]*\\).*/\\1/'");
+		     done++)
+			next_event(&c, 1);
+		*most = objects(kind) > *most ? objects(kind) : *most;
+		if (c.gone) {
+			broken++;
+			hang_up(&c);
+			connect_well(&c);
+		}
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	printf("# %d sessions, %d connections ended, at most %llu of %s\n", i - 1, broken, *most,
+	       kind);
+	hang_up(&c);
+	return i - 1;
+}
+
+static void lingering_sessions(void)
+{
+	unsigned long long most;
+
+	begin();
+	let_linger(4096, 1500, "session", &most);
+	measured("sessions_that_linger_stay_within_the_budget", most > 300 && most < 1000);
+}
+
+static void lingering_payload(void)
+{
+	unsigned long long most;
+
+	begin();
+	let_linger(60 << 10, 300, "lingering", &most);
+	measured("payload_that_lingers_is_bounded", most > 2 << 20 && most <= 4 << 20);
+}
+
 /* Sessions that wait, full to the window that they were given; who was given less is reset. */
 static void fill_backlog(struct conn *c, int sessions)
 {
@@ -443,6 +519,8 @@ static const struct test {
 	{ "unanswered", unanswered },
 	{ "open-reset", opened_and_reset },
 	{ "ended-here", ended_here },
+	{ "linger", lingering_sessions },
+	{ "linger-payload", lingering_payload },
 	{ "backlog", full_backlog },
 	{ "links", many_links },
 	{ "windows", windows },
@@ -465,7 +543,8 @@ int main(int argc, char **argv)
 	peer_is_patient = true;
 	for (t = tests; t < tests + sizeof(tests) / sizeof(*tests); t++) {
 		bool by_name = t->run == importers || t->run == waiting ||
-			       t->run == mute || t->run == ended_here;
+			       t->run == mute || t->run == ended_here ||
+			       t->run == lingering_sessions || t->run == lingering_payload;
 
 		if (argc == 3 ? strcmp(argv[2], t->name) : by_name)
 			continue;
