@@ -22,6 +22,8 @@
 #define BOUNCE_MAX	(64u << 10)
 /* Calls, those whose callers were killed included, that may wait for a link. */
 #define CALLS_MAX	1024
+/* Callers told at once, so that the lock is not held for long. */
+#define BURY_BATCH	64
 /* Of the memory of a program at once. */
 #define TRANSFER_MAX	((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
 
@@ -101,15 +103,20 @@ void rchar_import_bury(struct rchar_session *session)
 {
 	struct rchar_import *import = session->import;
 	int error = session->error ?: -ECONNRESET;
-	struct call *call, *tmp;
+	struct call *call;
+	int n;
 
-	spin_lock_bh(&session->lock);
-	list_for_each_entry_safe(call, tmp, &import->calls, entry) {
-		list_del_init(&call->entry);
-		call->error = error;
-		complete(&call->done);
-	}
-	spin_unlock_bh(&session->lock);
+	do {
+		spin_lock_bh(&session->lock);
+		for (n = 0; n < BURY_BATCH && !list_empty(&import->calls); n++) {
+			call = list_first_entry(&import->calls, struct call, entry);
+			list_del_init(&call->entry);
+			call->error = error;
+			complete(&call->done);
+		}
+		spin_unlock_bh(&session->lock);
+		cond_resched();
+	} while (n == BURY_BATCH);
 	if (session->flow)
 		rchar_rdma_cancel(session->flow, &import->keys, error);
 }
