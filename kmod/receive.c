@@ -478,7 +478,7 @@ static void lost_one(struct rchar_session *s, unsigned long reason)
 		/* It will be opened afresh. */
 		s->open_sent = false;
 		s->wanted = 0;
-	} else if (s->state != RCHAR_SESSION_DEAD) {
+	} else {
 		rchar_session_die(s, reason, -ECONNRESET);
 	}
 }

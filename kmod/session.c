@@ -300,13 +300,7 @@ static bool leaves_something(const struct rchar_session *s)
 	       s->tx_frames;
 }
 
-/**
- * rchar_session_die() - the end; the peer is not told
- * @s: the session; its lock is held, and the caller has a reference of its own
- * @reason: why
- * @error: what programs are told: negative errno
- */
-void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error)
+static void end(struct rchar_session *s, enum rchar_reason reason, int error)
 {
 	lockdep_assert_held(&s->lock);
 	s->reason = reason;
@@ -324,10 +318,38 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 		arm(s, jiffies);
 	else if (cancel_delayed_work(&s->timer))
 		rchar_session_put(s);	/* never the last */
-	if (s->link && xa_erase_bh(&s->link->sessions, s->id)) {
-		atomic_dec(&s->link->nr_sessions);
-		rchar_session_put(s);	/* never the last */
-	}
+}
+
+/*
+ * Only when RESET is queued: rchar_link_forget() ends what the table has, and then drops what is
+ * queued. A RESET that came later could end a session of the peer's next life.
+ */
+static void leave_table(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state != RCHAR_SESSION_DEAD || s->wanted || !s->link ||
+	    xa_load(&s->link->sessions, s->id) != s)
+		return;
+	xa_erase_bh(&s->link->sessions, s->id);
+	atomic_dec(&s->link->nr_sessions);
+	rchar_session_put(s);	/* never the last */
+}
+
+/**
+ * rchar_session_die() - the end; the peer is not told
+ * @s: the session; its lock is held, and the caller has a reference of its own
+ * @reason: why
+ * @error: what programs are told: negative errno
+ *
+ * One that is dead already gives up telling the peer.
+ */
+void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state != RCHAR_SESSION_DEAD)
+		end(s, reason, error);
+	s->wanted = 0;
+	leave_table(s);
 }
 
 /* Does the peer have, or will it get, a session that it should be told about? */
@@ -368,12 +390,13 @@ void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason
 		return;
 	if (s->state == RCHAR_SESSION_OPENING && reason != RCHAR_REASON_CLOSED)
 		note_open_failure(s, reason);
-	rchar_session_die(s, reason, rchar_reason_errno(reason));
+	end(s, reason, rchar_reason_errno(reason));
 	if (tell) {
 		s->wanted = BIT(RCHAR_OP_RESET);
 		rchar_session_send_wanted(s);
 		rchar_session_recount(s);
 	}
+	leave_table(s);
 }
 
 /**
@@ -512,6 +535,7 @@ static void timer_work(struct work_struct *work)
 	rchar_session_send_wanted(s);
 	/* There may have been no memory for RESET before. */
 	rchar_session_recount(s);
+	leave_table(s);
 	rchar_session_maybe_finish(s);
 	spin_unlock_bh(&s->lock);
 	rchar_session_put(s);
