@@ -11,6 +11,7 @@
 #include "addr.h"
 #include "compat/compat.h"
 #include "export.h"
+#include "inject.h"
 #include "ledger.h"
 #include "link.h"
 #include "listener.h"
@@ -135,9 +136,11 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 						   const char *name)
 {
 	struct rchar_channel *channel, *found = NULL;
+	unsigned int walked = 0;
 
 	rcu_read_lock();
 	hash_for_each_possible_rcu(names, channel, name_entry, hash_of(name)) {
+		walked++;
 		if (channel->net == net && !strcmp(channel->config.name, name) &&
 		    listens_at(channel, local) &&
 		    kobject_get_unless_zero(&channel->dev.kobj)) {
@@ -146,6 +149,7 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 		}
 	}
 	rcu_read_unlock();
+	rchar_inject_walked(walked);
 	return found;
 }
 

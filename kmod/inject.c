@@ -60,6 +60,20 @@ static void init_faults(void)
 
 /* ---- what is alive ---- */
 
+static unsigned int longest_walk;
+
+/**
+ * rchar_inject_walked() - a list that a peer could have made long was walked
+ * @entries: how many of them
+ *
+ * Context: any.
+ */
+void rchar_inject_walked(unsigned int entries)
+{
+	if (entries > READ_ONCE(longest_walk))
+		WRITE_ONCE(longest_walk, entries);
+}
+
 static int objects_show(struct seq_file *seq, void *unused)
 {
 	int kind;
@@ -68,6 +82,7 @@ static int objects_show(struct seq_file *seq, void *unused)
 		seq_printf(seq, "%s %u\n", rchar_ledger_name(kind), rchar_ledger_count(kind));
 	seq_printf(seq, "held %llu\n", rchar_account_held());
 	seq_printf(seq, "lingering %llu\n", rchar_account_lingering());
+	seq_printf(seq, "longest_walk %u\n", READ_ONCE(longest_walk));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(objects);

@@ -2,7 +2,8 @@
 /* Faults and delays on purpose, for test builds, in /sys/kernel/debug/rdma_char/. Faults
  * are what soft devices never do by themselves; they need a kernel with fault injection,
  * whose Documentation/fault-injection/ says how they are set. A delay is a number of
- * microseconds. The file "objects" counts what is alive, and the bytes held for peers.
+ * microseconds. The file "objects" counts what is alive, and the bytes held for peers; its
+ * longest_walk is how many entries of a list one frame of a peer made this host look at.
  */
 #ifndef RCHAR_INJECT_H
 #define RCHAR_INJECT_H
@@ -62,12 +63,17 @@ static inline bool rchar_inject(enum rchar_fault fault)
 #if defined(RCHAR_DEBUG) && defined(CONFIG_DEBUG_FS)
 
 void rchar_inject_delay(enum rchar_delay delay);
+void rchar_inject_walked(unsigned int entries);
 void rchar_inject_init(void);
 void rchar_inject_exit(void);
 
 #else
 
 static inline void rchar_inject_delay(enum rchar_delay delay)
+{
+}
+
+static inline void rchar_inject_walked(unsigned int entries)
 {
 }
 

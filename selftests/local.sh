@@ -148,6 +148,24 @@ the_limit_of_locked_memory_holds_with_many_threads() {
 }
 
 plan 7
+# However many there are.
+the_name_that_a_peer_asks_for_is_found_at_once() {
+	local i walked
+
+	for ((i = 0; i < 500; i++)); do
+		rchar add "many$i" stream listen 10.0.0.1
+	done
+	rchar -w 60 add last stream connect 10.0.0.1/many0
+	rio write /dev/rchar/last 7 1000 &
+	rio read /dev/rchar/many0 7
+	wait $!
+	walked=$(sed -n 's/^longest_walk //p' /sys/kernel/debug/rdma_char/objects)
+	note "$walked of 500"
+	[ "$walked" -gt 0 ]
+	[ "$walked" -lt 20 ]
+	rchar del all
+}
+
 run written_bytes_count_against_the_memory_cgroup
 run opened_files_count_against_the_memory_cgroup
 run an_empty_backlog_has_room_whatever_waits_elsewhere
@@ -155,4 +173,5 @@ run sessions_of_files_that_are_closed_again_are_few
 run others_see_no_numbers_of_the_wire
 run the_limit_of_locked_memory_holds_with_many_segments
 run the_limit_of_locked_memory_holds_with_many_threads
+run the_name_that_a_peer_asks_for_is_found_at_once
 finish
