@@ -132,7 +132,7 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *re
  * peer is 2 MiB past it then.
  */
 #define EVICT_BYTES		SZ_32K
-/* Past the budget for longer than any peer takes to acknowledge a burst, or by so much. */
+/* Past the budget now, and longer ago than any peer takes to acknowledge; or by so much. */
 #define EVICT_DELAY		HZ
 #define EVICT_AT_ONCE_BYTES	SZ_1M
 
@@ -146,9 +146,8 @@ static bool left_too_much(const struct rchar_link *link)
 
 static bool left_far_too_much(const struct rchar_link *link)
 {
-	return left_too_much(link) &&
-	       (atomic64_read(&link->dead_bytes) > EVICT_AT_ONCE_BYTES ||
-		rchar_account_is_full(link->account, EVICT_AT_ONCE_BYTES));
+	return atomic64_read(&link->dead_bytes) > EVICT_BYTES &&
+	       rchar_account_is_full(link->account, EVICT_AT_ONCE_BYTES);
 }
 
 /**

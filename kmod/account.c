@@ -17,6 +17,9 @@ static unsigned int host_memory;
 module_param(host_memory, uint, 0644);
 MODULE_PARM_DESC(host_memory, "MiB that all peers together may make this host hold; 0: an eighth of the memory");
 
+/* Sessions of a peer that may linger whatever others hold. */
+#define CLOSING_ALWAYS	256
+
 static DEFINE_SPINLOCK(accounts_lock);	/* bottom halves off */
 static DEFINE_HASHTABLE(accounts, 8);
 static unsigned int accepted_lanes, half_open_lanes;	/* accounts_lock */
@@ -99,7 +102,8 @@ void rchar_account_put(struct rchar_account *account)
 	if (!last)
 		return;
 	WARN_ON_ONCE(atomic64_read(&account->held) || atomic64_read(&account->lingering) ||
-		     atomic_read(&account->imports) || atomic_read(&account->waiting) ||
+		     atomic_read(&account->imports) || atomic_read(&account->ending_imports) ||
+		     atomic_read(&account->closing) || atomic_read(&account->waiting) ||
 		     account->lanes || account->half_open);
 	kfree(account);
 }
@@ -194,6 +198,29 @@ void rchar_account_hold_always(struct rchar_account *account, u64 bytes)
 }
 
 /**
+ * rchar_account_hold_closing() - hold what a session needs that a program has closed
+ * @account: of the peer
+ * @bytes: how many
+ *
+ * Without it the peer loses bytes, so what other peers hold does not count for the first few.
+ *
+ * Return: false when they do not fit: nothing is counted.
+ */
+bool rchar_account_hold_closing(struct rchar_account *account, u64 bytes)
+{
+	if (!add_within(&account->held, bytes, peer_max()))
+		return false;
+	if (add_within(&host_held, bytes, host_max()))
+		return true;
+	if (atomic_read(&account->closing) < CLOSING_ALWAYS) {
+		atomic64_add(bytes, &host_held);
+		return true;
+	}
+	atomic64_sub(bytes, &account->held);
+	return false;
+}
+
+/**
  * rchar_account_hold_beyond() - hold memory that the administrator's choice made large
  * @bytes: how many
  *
@@ -263,24 +290,21 @@ void rchar_account_release(struct rchar_account *account, u64 bytes)
  * @bytes: memory of that
  *
  * It is the program's memory, within its window; but there may be any number of such programs.
- * All peers may leave it as much as host_memory, and one of them half of that; the first of a
- * peer is as large as its window is.
+ * A peer may leave as much of host_memory as is still free for others, and 1 MiB always; the
+ * first one is as large as its window is.
  *
  * Context: any but hard interrupt.
  * Return: false when they do not fit: nothing is counted.
  */
 bool rchar_account_linger(struct rchar_account *account, u64 bytes)
 {
-	if (!atomic64_cmpxchg(&account->lingering, 0, bytes)) {
-		atomic64_add(bytes, &host_lingering);
-		return true;
-	}
-	if (!add_within(&account->lingering, bytes, host_max() / 2))
+	u64 max = host_max(), all = atomic64_read(&host_lingering);
+
+	if (bytes && atomic64_cmpxchg(&account->lingering, 0, bytes) &&
+	    !add_within(&account->lingering, bytes, max_t(u64, max > all ? max - all : 0, SZ_1M)))
 		return false;
-	if (add_within(&host_lingering, bytes, host_max()))
-		return true;
-	atomic64_sub(bytes, &account->lingering);
-	return false;
+	atomic64_add(bytes, &host_lingering);
+	return true;
 }
 
 /**

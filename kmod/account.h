@@ -32,6 +32,8 @@ struct net;
  * @held: bytes
  * @lingering: bytes that programs wrote and closed
  * @imports: sessions that import memory of this host
+ * @ending_imports: those of them that are over, and still have their registrations
+ * @closing: sessions that linger
  * @waiting: sessions that no program has opened yet
  * @lanes: lanes of accepted links; accounts_lock
  * @half_open: lanes being accepted; accounts_lock
@@ -44,6 +46,8 @@ struct rchar_account {
 	atomic64_t held;
 	atomic64_t lingering;
 	atomic_t imports;
+	atomic_t ending_imports;
+	atomic_t closing;
 	atomic_t waiting;
 	unsigned int lanes;
 	unsigned int half_open;
@@ -57,6 +61,7 @@ bool rchar_account_hold(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_half(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes);
 void rchar_account_hold_always(struct rchar_account *account, u64 bytes);
+bool rchar_account_hold_closing(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_beyond(u64 bytes);
 void rchar_account_release_beyond(u64 bytes);
 bool rchar_account_fits(const struct rchar_account *account, u64 bytes);

@@ -21,6 +21,7 @@ struct rchar_export_chunk;
  * @session: the session; @work holds a reference
  * @region: holds a reference, until the session is dead and the keys are void; session lock
  * @counted: as an importer of the channel and of the peer; session lock
+ * @ending: the session is dead, and this still counted; session lock
  * @beyond: bytes that its registrations hold, and that do not count against the peer
  * @work: makes keys for a connection that came up, or takes them back
  * @lock: protects the pointer @lane
@@ -35,6 +36,7 @@ struct rchar_export {
 	struct rchar_session *session;
 	struct rchar_region *region;
 	bool counted;
+	bool ending;
 	u64 beyond;
 	struct work_struct work;
 	spinlock_t lock;

@@ -292,8 +292,8 @@ static u64 import_cost(const struct rchar_region *region)
 }
 
 /*
- * The first one gets its registrations although they cost more than a peer may hold: their size
- * is the administrator's choice. The rest of them, @beyond, does not count against the peer.
+ * The first one gets its registrations although they cost more than half of what a peer may hold:
+ * their size is the administrator's choice. They are @beyond then, and do not count against it.
  */
 static enum rchar_reason hold_import(struct rchar_channel *channel,
 				     struct rchar_account *account, u64 *held, u64 *beyond)
@@ -304,9 +304,11 @@ static enum rchar_reason hold_import(struct rchar_channel *channel,
 	if (!rchar_account_leaves_room(mine, channel->nr_importers,
 				       READ_ONCE(channel->config.backlog)))
 		goto err_imports;
-	if (rchar_account_hold(account, *held))
+	if (mine ? rchar_account_hold(account, *held) : rchar_account_hold_half(account, *held))
 		return RCHAR_REASON_NONE;
-	if (mine && !rchar_account_fits(account, *held))
+	/* What an import that has ended holds comes back soon. */
+	if (mine && !atomic_read(&account->ending_imports) &&
+	    !rchar_account_fits(account, *held))
 		reason = RCHAR_REASON_PEER_LIMIT;
 	if (mine || !rchar_account_hold(account, RCHAR_SESSION_COST))
 		goto err_imports;

@@ -47,6 +47,21 @@ static void set_lingering(struct rchar_session *s, u64 lingering)
 	s->lingering = lingering;
 }
 
+static void end_closing(struct rchar_session *s)
+{
+	if (s->closing)
+		atomic_dec(&s->link->account->closing);
+	s->closing = false;
+}
+
+static void set_ending(struct rchar_session *s, bool ending)
+{
+	if (s->export->ending == ending)
+		return;
+	s->export->ending = ending;
+	atomic_add(ending ? 1 : -1, &s->link->account->ending_imports);
+}
+
 /* Its frames are the peer's when bury() has taken back those that were never sent. */
 static u64 frames_held(const struct rchar_session *s)
 {
@@ -78,8 +93,12 @@ void rchar_session_recount(struct rchar_session *s)
 		return;
 	if (s->state == RCHAR_SESSION_CLOSING || s->state == RCHAR_SESSION_DEAD)
 		set_held(s, held_now(s));
-	if (s->state == RCHAR_SESSION_DEAD)
-		set_left(s, s->tx_frames ? RCHAR_SESSION_COST + frames_held(s) : 0);
+	if (s->state != RCHAR_SESSION_DEAD)
+		return;
+	set_left(s, s->tx_frames ? RCHAR_SESSION_COST + frames_held(s) : 0);
+	end_closing(s);
+	if (s->export)
+		set_ending(s, s->export->counted);
 }
 
 /**
@@ -98,11 +117,13 @@ bool rchar_session_may_linger(struct rchar_session *s)
 	s->lingering = s->tx_memory;
 	if (!peers_own(s))
 		return true;
-	if (!rchar_account_hold(s->link->account, RCHAR_SESSION_COST)) {
+	if (!rchar_account_hold_closing(s->link->account, RCHAR_SESSION_COST)) {
 		set_lingering(s, 0);
 		return false;
 	}
 	s->held += RCHAR_SESSION_COST;
+	atomic_inc(&s->link->account->closing);
+	s->closing = true;
 	return true;
 }
 

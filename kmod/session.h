@@ -97,6 +97,7 @@ struct rchar_txbuf;
  * @import: memory, opened here: what is known of the peer's region
  * @export: memory, opened by a peer: the keys it has
  * @buried: it is dead, and has no frames left that were never sent
+ * @closing: it lingers, and counts in &rchar_account.closing
  * @held: bytes of this session that count against the peer
  * @left: of these, those in &rchar_link.dead_bytes
  * @lingering: of @tx_memory, what a program left when it closed
@@ -165,6 +166,7 @@ struct rchar_session {
 	struct rchar_import *import;
 	struct rchar_export *export;
 	bool buried;
+	bool closing;
 	u64 held;
 	u64 left;
 	u64 lingering;
