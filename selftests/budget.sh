@@ -103,12 +103,35 @@ the_first_import_leaves_the_peer_its_budget() {
 	until_true eval '[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
 }
 
+# Others took all that peers may hold.
+closing_loses_nothing_when_the_host_is_full() {
+	local i
+
+	rchar add large memory listen 10.0.0.1 size 64m
+	rchar -w $limit add near memory connect 10.0.0.1/large
+	exec 9</dev/rchar/near
+	[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" -gt 1048576 ]
+	echo 1 >/sys/module/rdma_char/parameters/host_memory
+	rchar add server stream listen 10.0.0.1
+	rchar -w $limit add client stream connect 10.0.0.1/server
+	for i in 1 2 3 4 5; do
+		rio write /dev/rchar/server $i 200000 &
+		rio read /dev/rchar/client $i
+		wait $!
+	done
+	[ "$(counter a 'rchar -j stats client' resets)" = 0 ]
+	echo 0 >/sys/module/rdma_char/parameters/host_memory
+	exec 9<&-
+	rchar del all
+}
+
 run one_peer_leaves_sessions_of_others_room
 run honest_traffic_was_not_touched
 run nothing_is_held_for_a_peer_that_is_gone
 run both_budgets_are_what_the_administrator_sets
 run sessions_that_end_here_are_held_for_the_peer
 run what_closed_files_leave_is_bounded
+run closing_loses_nothing_when_the_host_is_full
 run the_first_import_leaves_the_peer_its_budget
 echo "1..$ksft_n"
 finish
