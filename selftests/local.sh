@@ -147,7 +147,7 @@ the_limit_of_locked_memory_holds_with_many_threads() {
 	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -ge 257 ]
 }
 
-plan 7
+plan 8
 # However many there are.
 the_name_that_a_peer_asks_for_is_found_at_once() {
 	local i walked
