@@ -237,15 +237,16 @@ static bool is_over(const struct counts *before, const struct counts *now, bool 
 	return now->accepted + now->refused > before->accepted + before->refused;
 }
 
-/* What a request changed: @n becomes what has been counted since. */
-static void wait_for(struct ibv_context *verbs, struct counts *n, bool accepted)
+/* What a request changed: @n becomes what has been counted since. @c is kept from being silent. */
+static void wait_for(struct conn *c, struct counts *n, bool accepted)
 {
 	long long end = clock_ms() + LONG_MS;
 	struct counts before = *n, now;
 
 	do {
 		usleep(10000);
-		now = count(verbs);
+		alive(c);
+		now = count(c->id->verbs);
 	} while (!is_over(&before, &now, accepted) && clock_ms() < end);
 	n->accepted = now.accepted - before.accepted;
 	n->refused = now.refused - before.refused;
@@ -377,7 +378,7 @@ static bool refused(struct link *l, const struct addresses *a, const struct rcha
 	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
 		bail("/dev/kmsg");
 	send_request(verbs, a, conn);
-	wait_for(verbs, &n, false);
+	wait_for(&l->c, &n, false);
 	ok = told(log, a) && n.bad == 1 && n.refused == 1 && !n.accepted && n.rejects &&
 	     undisturbed(l);
 	close(log);
@@ -390,7 +391,7 @@ static bool answered(struct link *l, const struct addresses *a)
 	struct counts n = count(verbs);
 
 	send_request(verbs, a, &l->next);
-	wait_for(verbs, &n, true);
+	wait_for(&l->c, &n, true);
 	return as_expected(n.accepted == 1 && !n.refused && n.replies && undisturbed(l), a, &n);
 }
 
