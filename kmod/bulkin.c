@@ -132,12 +132,13 @@ static void send_answer(struct rchar_bulk_in *b, enum rchar_taken status)
 static bool settle(struct rchar_bulk_in *b, bool read)
 {
 	struct rchar_session *s = b->session;
+	struct rchar_bulk *bulk = rchar_session_priv(s);
 	bool wanted = false;
 
 	spin_lock_bh(&s->lock);
 	if (!b->over) {
-		s->bulk_in = NULL;
-		s->bulk_got = read;
+		bulk->in = NULL;
+		bulk->got = read;
 		/* After a half-close all counts as read by the program already. */
 		wanted = read && !rchar_session_data_unwanted(s);
 		if (wanted && b->state == HELD)
@@ -222,6 +223,7 @@ static void give(struct rchar_bulk_in *b, struct rchar_bulk_reader *reader)
 bool rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *reader,
 		       const struct iov_iter *to)
 {
+	struct rchar_bulk *bulk = rchar_session_priv(session);
 	bool expected = true;
 
 	reader->room = iov_iter_count(to);
@@ -230,11 +232,10 @@ bool rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *
 	    signal_pending(current))
 		return false;
 	spin_lock_bh(&session->lock);
-	if (session->bulk_in && fits(session, reader, session->bulk_in) &&
-	    take_from_work(session->bulk_in))
-		give(session->bulk_in, reader);
-	else if (!session->bulk_reader)
-		session->bulk_reader = reader;
+	if (bulk->in && fits(session, reader, bulk->in) && take_from_work(bulk->in))
+		give(bulk->in, reader);
+	else if (!bulk->reader)
+		bulk->reader = reader;
 	else
 		expected = false;
 	spin_unlock_bh(&session->lock);
@@ -247,8 +248,9 @@ static struct rchar_transfer *pin(struct rchar_bulk_in *b, const struct iov_iter
 	struct iov_iter iter = *to;
 	struct rchar_transfer *t;
 
+	/* The read() waits for the end. */
 	t = rchar_transfer_pin(b->session, &b->keys, b->io.offset, false, &iter, b->io.len,
-			       RCHAR_GFP_PROGRAM);
+			       current->mm, RCHAR_GFP_PROGRAM);
 	if (IS_ERR(t))
 		return NULL;
 	if (t->io.len == b->io.len)
@@ -283,13 +285,14 @@ static bool read_to(struct rchar_bulk_in *b, struct rchar_transfer *t)
 ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader *reader,
 			 struct iov_iter *to)
 {
+	struct rchar_bulk *bulk = rchar_session_priv(session);
 	struct rchar_transfer *t = NULL;
 	struct rchar_bulk_in *b;
 	ssize_t done = 0;
 
 	spin_lock_bh(&session->lock);
-	if (session->bulk_reader == reader)
-		session->bulk_reader = NULL;
+	if (bulk->reader == reader)
+		bulk->reader = NULL;
 	b = reader->bulk;
 	spin_unlock_bh(&session->lock);
 	if (!b)
@@ -316,11 +319,12 @@ ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader
 /* To a reader that sleeps, if what comes next is this. */
 static bool hand_over(struct rchar_session *s, struct rchar_bulk_in *b)
 {
-	struct rchar_bulk_reader *reader = s->bulk_reader;
+	struct rchar_bulk *bulk = rchar_session_priv(s);
+	struct rchar_bulk_reader *reader = bulk->reader;
 
 	if (!reader || !fits(s, reader, b))
 		return false;
-	s->bulk_reader = NULL;
+	bulk->reader = NULL;
 	give(b, reader);
 	wake_up_interruptible(&s->read_wait);
 	return true;
@@ -370,6 +374,7 @@ static struct rchar_bulk_in *create(struct rchar_session *s,
 enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
 					  struct rchar_rxbuf *rxb, int *ret)
 {
+	struct rchar_bulk *bulk = rchar_session_priv(session);
 	struct rchar_wire_bulk wire;
 	enum rchar_frame_error error;
 	struct rchar_bulk_in *b;
@@ -387,12 +392,25 @@ enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
 		release(b);
 		return RCHAR_FRAME_OK;
 	}
-	session->bulk_left = b->io.len;
-	session->bulk_got = false;
-	session->bulk_in = b;
+	bulk->left = b->io.len;
+	bulk->got = false;
+	bulk->in = b;
 	if (!hand_over(session, b))
 		queue_work(bulk_wq, &b->work);
 	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_bulk_open() - are the bytes of the last BULK not there yet?
+ * @session: the session; its lock is held
+ *
+ * Nothing else can come before them.
+ */
+bool rchar_bulk_open(const struct rchar_session *session)
+{
+	const struct rchar_bulk *bulk = rchar_session_priv(session);
+
+	return bulk->left && !bulk->got;
 }
 
 /**
@@ -401,12 +419,13 @@ enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
  */
 void rchar_bulk_in_over(struct rchar_session *session)
 {
-	struct rchar_bulk_in *b = session->bulk_in;
+	struct rchar_bulk *bulk = rchar_session_priv(session);
+	struct rchar_bulk_in *b = bulk->in;
 
 	lockdep_assert_held(&session->lock);
 	if (!b)
 		return;
-	session->bulk_in = NULL;
+	bulk->in = NULL;
 	b->over = true;
 	/* What is in the send queue comes back; the rest ends now. */
 	rchar_rdma_cancel(session->flow, &b->keys, -ECANCELED);
@@ -420,7 +439,8 @@ void rchar_bulk_in_over(struct rchar_session *session)
  */
 void rchar_bulk_in_stop(struct rchar_session *session)
 {
-	struct rchar_bulk_in *b = session->bulk_in;
+	struct rchar_bulk *bulk = rchar_session_priv(session);
+	struct rchar_bulk_in *b = bulk->in;
 
 	lockdep_assert_held(&session->lock);
 	if (b && READ_ONCE(b->state) == HELD)

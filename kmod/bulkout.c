@@ -246,8 +246,9 @@ void rchar_bulk_lane_gone(struct rchar_lane *lane)
 static int offer(struct rchar_bulk_out *b)
 {
 	struct rchar_session *s = b->session;
+	struct rchar_bulk *bulk = rchar_session_priv(s);
 	struct rchar_wire_bulk wire = {
-		.id = cpu_to_le32(++s->bulk_id),
+		.id = cpu_to_le32(++bulk->id),
 		.attempt = cpu_to_le32(b->lane->self.attempt),
 		.key = cpu_to_le32(b->key),
 		.offset = cpu_to_le32(b->offset),
@@ -267,9 +268,9 @@ static int offer(struct rchar_bulk_out *b)
 	if (!ret) {
 		/* Acknowledged when they are taken, not with the frame. */
 		WRITE_ONCE(s->tx_next, s->tx_next + b->len);
-		s->bulk_pending = b->len;
+		s->tx_unframed = b->len;
 		b->end = s->tx_next;
-		s->bulk_out = b;
+		bulk->out = b;
 	}
 	spin_unlock_bh(&s->lock);
 	rchar_txbuf_put_list(&frames);
@@ -286,19 +287,20 @@ static int offer(struct rchar_bulk_out *b)
 enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
 					struct rchar_rxbuf *rxb)
 {
-	struct rchar_bulk_out *b = session->bulk_out;
+	struct rchar_bulk *bulk = rchar_session_priv(session);
+	struct rchar_bulk_out *b = bulk->out;
 	struct rchar_wire_taken wire;
 
 	rchar_rxbuf_copy(rxb, &wire, sizeof(wire));
 	if (le32_to_cpu(wire.status) >= __RCHAR_TAKEN_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	/* The answer to an earlier BULK, or a second answer, comes too late to matter. */
-	if (!b || b->answered || le32_to_cpu(wire.id) != session->bulk_id)
+	if (!b || b->answered || le32_to_cpu(wire.id) != bulk->id)
 		return RCHAR_FRAME_OK;
 	b->taken = wire.status == cpu_to_le32(RCHAR_TAKEN_OK);
 	WRITE_ONCE(b->answered, true);
 	if (b->taken) {
-		session->bulk_pending = 0;
+		session->tx_unframed = 0;
 		WRITE_ONCE(session->tx_acked, rchar_seq_max(session->tx_acked, b->end));
 		rchar_session_wake_writers(session);
 	}
@@ -383,6 +385,7 @@ static bool decide_taken(struct rchar_bulk_out *b)
 static ssize_t conclude(struct rchar_bulk_out *b)
 {
 	struct rchar_session *s = b->session;
+	struct rchar_bulk *bulk = rchar_session_priv(s);
 	bool taken = decide_taken(b), built;
 	ssize_t ret = b->len;
 	LIST_HEAD(frames);
@@ -390,8 +393,8 @@ static ssize_t conclude(struct rchar_bulk_out *b)
 	rchar_inject_delay(RCHAR_DELAY_CONCLUDE);
 	built = taken || build(b, &frames);
 	spin_lock_bh(&s->lock);
-	s->bulk_out = NULL;
-	s->bulk_pending = 0;
+	bulk->out = NULL;
+	s->tx_unframed = 0;
 	if (!taken) {
 		/* The peer waits for bytes that there is no memory to send. */
 		if (!built)

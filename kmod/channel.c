@@ -10,17 +10,13 @@
 #include <net/net_namespace.h>
 #include "addr.h"
 #include "compat/compat.h"
-#include "export.h"
 #include "inject.h"
 #include "ledger.h"
 #include "link.h"
 #include "listener.h"
-#include "memory.h"
-#include "message.h"
 #include "netlink.h"
-#include "region.h"
 #include "session.h"
-#include "stream.h"
+#include "type.h"
 
 static DEFINE_MUTEX(channels_mutex);	/* protects the table and settings */
 static DEFINE_XARRAY_ALLOC(channels);	/* by id; lookups under RCU */
@@ -43,17 +39,10 @@ static char *devnode(rchar_compat_const struct device *dev, umode_t *mode, kuid_
 	return kasprintf(GFP_KERNEL, "rchar/%s", channel->config.name);
 }
 
-/* Sessions may hold the channel for long: what is large goes before. */
-static void drop_region(struct rchar_channel *channel)
+static void free_priv(struct rchar_channel *channel)
 {
-	struct rchar_region *region;
-
-	spin_lock_bh(&channel->lock);
-	region = channel->region;
-	channel->region = NULL;
-	spin_unlock_bh(&channel->lock);
-	if (region)
-		rchar_region_put(region);
+	if (channel->type->channel_free)
+		channel->type->channel_free(channel);
 }
 
 static void release(struct device *dev)
@@ -61,7 +50,7 @@ static void release(struct device *dev)
 	struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
 	put_net(channel->net);
-	drop_region(channel);
+	free_priv(channel);
 	rchar_ledger_del(RCHAR_OBJ_CHANNEL);
 	kfree_rcu(channel, rcu);
 }
@@ -191,20 +180,8 @@ void rchar_channel_config_unlock(void)
 
 /* ---- add ---- */
 
-static const struct file_operations *fops_of(const struct rchar_config *config)
-{
-	switch (config->type) {
-	case RCHAR_TYPE_MESSAGE:
-		return &rchar_message_fops;
-	case RCHAR_TYPE_MEMORY:
-		return config->role == RCHAR_ROLE_LISTEN ? &rchar_region_fops :
-							   &rchar_memory_fops;
-	default:
-		return &rchar_stream_fops;
-	}
-}
-
-static struct rchar_channel *create(struct net *net, const struct rchar_config *config)
+static struct rchar_channel *create(struct net *net, const struct rchar_config *config,
+				    const struct rchar_type *type)
 {
 	struct rchar_channel *channel = kzalloc(sizeof(*channel), GFP_KERNEL);
 
@@ -213,6 +190,7 @@ static struct rchar_channel *create(struct net *net, const struct rchar_config *
 	rchar_ledger_add(RCHAR_OBJ_CHANNEL);
 	channel->net = get_net(net);
 	channel->config = *config;
+	channel->type = type;
 	channel->reason_at = jiffies;
 	spin_lock_init(&channel->lock);
 	INIT_LIST_HEAD(&channel->sessions);
@@ -221,7 +199,7 @@ static struct rchar_channel *create(struct net *net, const struct rchar_config *
 	device_initialize(&channel->dev);
 	channel->dev.class = &channel_class;
 	channel->dev.type = &channel_device_type;
-	cdev_init(&channel->cdev, fops_of(config));
+	cdev_init(&channel->cdev, type->fops);
 	channel->cdev.owner = THIS_MODULE;
 	return channel;
 }
@@ -276,8 +254,8 @@ static void fail_sessions(struct rchar_channel *channel)
 		spin_lock_bh(&channel->lock);
 	}
 	spin_unlock_bh(&channel->lock);
-	if (channel->region)
-		wake_up_interruptible_poll(&channel->region->wait, EPOLLERR | EPOLLHUP);
+	if (channel->type->channel_dead)
+		channel->type->channel_dead(channel);
 }
 
 static void detach(struct rchar_channel *channel)
@@ -336,40 +314,26 @@ err_erase:
 	return ret;
 }
 
-static int make_region(struct rchar_channel *channel, struct netlink_ext_ack *extack)
-{
-	struct rchar_region *region = rchar_region_create(channel->config.size,
-							  channel->config.access,
-							  channel->config.atomics);
-
-	if (IS_ERR(region)) {
-		if (PTR_ERR(region) == -ENOMEM)
-			NL_SET_ERR_MSG(extack, "there is not so much memory");
-		return PTR_ERR(region);
-	}
-	channel->region = region;
-	return 0;
-}
-
 /**
  * rchar_channel_add() - make a channel and its node
  * @net: network namespace
  * @config: checked by the caller
+ * @type: the type and role that it says
  * @extack: takes the words of a refusal
  *
  * Context: process.
  * Return: 0, -EEXIST, -ENOSPC, -ENOMEM, or what the driver core said.
  */
 int rchar_channel_add(struct net *net, const struct rchar_config *config,
-		      struct netlink_ext_ack *extack)
+		      const struct rchar_type *type, struct netlink_ext_ack *extack)
 {
-	struct rchar_channel *channel = create(net, config);
+	struct rchar_channel *channel = create(net, config, type);
 	int ret = 0;
 
 	if (!channel)
 		return -ENOMEM;
-	if (config->size)
-		ret = make_region(channel, extack);
+	if (type->channel_create)
+		ret = type->channel_create(channel, extack);
 	if (!ret) {
 		mutex_lock(&channels_mutex);
 		ret = add(channel, extack);
@@ -381,33 +345,6 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 }
 
 /* ---- delete ---- */
-
-static struct rchar_session *next_with_keys(struct rchar_channel *channel)
-{
-	struct rchar_session *s, *found = NULL;
-
-	spin_lock_bh(&channel->lock);
-	list_for_each_entry(s, &channel->sessions, channel_entry) {
-		if (s->export && READ_ONCE(s->export->lane) &&
-		    kref_get_unless_zero(&s->ref)) {
-			found = s;
-			break;
-		}
-	}
-	spin_unlock_bh(&channel->lock);
-	return found;
-}
-
-/* When this returns no peer reads or writes a byte. */
-static void revoke_keys(struct rchar_channel *channel)
-{
-	struct rchar_session *s;
-
-	while ((s = next_with_keys(channel))) {
-		rchar_export_revoke(s->export);
-		rchar_session_put(s);
-	}
-}
 
 /* Out of the tables, its sessions and its node end. The table's reference is the caller's. */
 static void unlist(struct rchar_channel *channel)
@@ -425,10 +362,11 @@ static void unlist(struct rchar_channel *channel)
  */
 static void del(struct rchar_channel *channel)
 {
-	revoke_keys(channel);
+	if (channel->type->channel_revoke)
+		channel->type->channel_revoke(channel);
 	rchar_netlink_channel_event(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
 	detach(channel);
-	drop_region(channel);
+	free_priv(channel);
 	rchar_channel_put(channel);
 }
 

@@ -17,7 +17,7 @@ struct net;
 struct netlink_ext_ack;
 struct rchar_link;
 struct rchar_listener;
-struct rchar_region;
+struct rchar_type;
 
 /* Defaults and limits of what can be set; the limits are in the netlink policy. */
 #define RCHAR_WINDOW_DEFAULT		(1u << 20)
@@ -38,7 +38,7 @@ struct rchar_region;
 /**
  * struct rchar_config - what a person says of a channel
  * @name: of the node
- * @type: enum rchar_type
+ * @type: enum rchar_channel_type
  * @role: enum rchar_role
  * @local: listen: where; connect: where from, or family AF_UNSPEC
  * @peer: connect: whom
@@ -89,6 +89,7 @@ struct rchar_config {
  * @net: network namespace it was added in; holds a reference
  * @config: fixed parts are constant; the rest is set under the channels' mutex and
  *	    read with READ_ONCE
+ * @type: what it does
  * @listener: listen role
  * @link: connect role
  * @lock: protects the lists and @dead; taken before a session's lock
@@ -98,12 +99,12 @@ struct rchar_config {
  * @waiting: opened by peers, waiting for open()
  * @nr_sessions: length of @sessions
  * @nr_waiting: length of @waiting
- * @nr_importers: of @sessions, those with registrations of @region
+ * @nr_importers: of @sessions, those with registrations of its memory
  * @reason: why the last open() failed
  * @reason_at: jiffies of that
  * @stats: counters
- * @region: memory, listen: what is exported; holds a reference until it is deleted; @lock
- * @pinned: memory: bytes of programs' memory in use
+ * @priv: of the type, until it is deleted; @lock
+ * @pinned: bytes of programs' memory in use
  */
 struct rchar_channel {
 	struct device dev;
@@ -113,6 +114,7 @@ struct rchar_channel {
 	u32 id;
 	struct net *net;
 	struct rchar_config config;
+	const struct rchar_type *type;
 	struct rchar_listener *listener;
 	struct rchar_link *link;
 	spinlock_t lock;
@@ -126,12 +128,12 @@ struct rchar_channel {
 	enum rchar_reason reason;
 	unsigned long reason_at;
 	struct rchar_stats stats;
-	struct rchar_region *region;
+	void *priv;
 	atomic64_t pinned;
 };
 
 int rchar_channel_add(struct net *net, const struct rchar_config *config,
-		      struct netlink_ext_ack *extack);
+		      const struct rchar_type *type, struct netlink_ext_ack *extack);
 int rchar_channel_del(struct net *net, const char *name);
 struct rchar_channel *rchar_channel_find(struct net *net, const char *name);
 struct rchar_channel *rchar_channel_find_listening(struct net *net,

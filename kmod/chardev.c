@@ -6,9 +6,9 @@
 #include <asm/ioctls.h>
 #include "addr.h"
 #include "channel.h"
-#include "memory.h"
 #include "seq.h"
 #include "session.h"
+#include "type.h"
 
 /**
  * rchar_chardev_lock() - a mutex of a session, for a system call
@@ -153,8 +153,8 @@ int rchar_chardev_open(struct inode *inode, struct file *file)
 	u8 flags = 0;
 	int ret;
 
-	/* A session of a memory channel has no halves, but positions. */
-	if (channel->config.type != RCHAR_TYPE_MEMORY) {
+	/* Without halves it has positions. */
+	if (channel->type->halves) {
 		if (!(file->f_mode & FMODE_WRITE))
 			flags |= RCHAR_OPEN_NOSEND;
 		if (!(file->f_mode & FMODE_READ))
@@ -256,8 +256,7 @@ static int readable_bytes(struct rchar_session *s)
 	u32 n;
 
 	spin_lock_bh(&s->lock);
-	n = s->channel->config.type == RCHAR_TYPE_MESSAGE ?
-	    rchar_session_next_message(s) : rchar_session_rx_queued(s);
+	n = s->type->readable_bytes ? s->type->readable_bytes(s) : rchar_session_rx_queued(s);
 	spin_unlock_bh(&s->lock);
 	return n;
 }
@@ -305,10 +304,8 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 		memcpy(info->peer, &s->link->peer, rchar_addr_len(&s->link->peer));
 		memcpy(info->local, &s->link->local, rchar_addr_len(&s->link->local));
 	}
-	if (s->import) {
-		info->size = s->import->keys.size;
-		info->access = s->import->access;
-	}
+	if (s->type->fill_info)
+		s->type->fill_info(s, info);
 	spin_unlock_bh(&s->lock);
 }
 

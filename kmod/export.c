@@ -7,15 +7,21 @@
 #include "export.h"
 #include <linux/dma-mapping.h>
 #include <linux/log2.h>
+#include <linux/math64.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
+#include "account.h"
+#include "channel.h"
 #include "inject.h"
 #include "lane.h"
 #include "ledger.h"
 #include "link.h"
 #include "region.h"
-#include "session.h"
+#include "rxbuf.h"
+#include "session_priv.h"
 #include "txbuf.h"
+#include "type.h"
 
 /* Pages of a chunk at most: 1 MiB. Devices may allow fewer. */
 #define CHUNK_PAGES_MAX		256
@@ -313,49 +319,11 @@ static void drop_region(struct rchar_export *export)
 		rchar_region_put(region);
 }
 
-static void export_work(struct work_struct *work)
-{
-	struct rchar_export *export = container_of(work, struct rchar_export, work);
-	struct rchar_session *s = export->session;
-	struct rchar_lane *lane;
-
-	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD) {
-		rchar_export_revoke(export);
-		drop_region(export);
-		rchar_session_export_gone(s);
-	} else {
-		lane = rchar_flow_get_lane(s->flow);
-		if (lane) {
-			if (map_on(export, lane))
-				rchar_session_fail(s, RCHAR_REASON_NO_MEMORY);
-			rchar_lane_put(lane);
-		}
-	}
-	rchar_session_put(s);
-}
-
-/**
- * rchar_export_update() - the session's link came up, or it is over
- * @export: the keys
- *
- * Context: any but hard interrupt; it is done later.
+/*
+ * Take the keys back. Nothing makes new ones, as the session is over: when this returns no peer
+ * can read or write a byte with them.
  */
-void rchar_export_update(struct rchar_export *export)
-{
-	rchar_session_get(export->session);
-	if (!queue_work(export_wq, &export->work))
-		rchar_session_put(export->session);	/* never the last */
-}
-
-/**
- * rchar_export_revoke() - take the keys back
- * @export: the keys; nothing makes new ones, as its session is over
- *
- * When it returns no peer can read or write a byte with them.
- *
- * Context: process.
- */
-void rchar_export_revoke(struct rchar_export *export)
+static void revoke(struct rchar_export *export)
 {
 	struct rchar_lane *lane = get_lane(export);
 
@@ -369,44 +337,62 @@ void rchar_export_revoke(struct rchar_export *export)
 	rchar_lane_put(lane);
 }
 
-/**
- * rchar_export_create() - no keys yet
- * @session: the session that was opened by a peer
- * @region: the region
- *
- * Context: any but hard interrupt.
- * Return: the object, or NULL without memory.
- */
-struct rchar_export *rchar_export_create(struct rchar_session *session,
-					 struct rchar_region *region)
+static void export_work(struct work_struct *work)
 {
-	struct rchar_export *export = kzalloc(sizeof(*export), GFP_ATOMIC | __GFP_NOWARN);
+	struct rchar_export *export = container_of(work, struct rchar_export, work);
+	struct rchar_session *s = export->session;
+	struct rchar_lane *lane;
 
-	if (!export)
-		return NULL;
+	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD) {
+		revoke(export);
+		drop_region(export);
+		rchar_session_importer_gone(s);
+	} else {
+		lane = rchar_flow_get_lane(s->flow);
+		if (lane) {
+			if (map_on(export, lane))
+				rchar_session_fail(s, RCHAR_REASON_NO_MEMORY);
+			rchar_lane_put(lane);
+		}
+	}
+	rchar_session_put(s);
+}
+
+/* The session's link came up, or it is over: that is dealt with later. */
+static void export_update(struct rchar_session *s)
+{
+	struct rchar_export *export = rchar_session_priv(s);
+
+	rchar_session_get(s);
+	if (!queue_work(export_wq, &export->work))
+		rchar_session_put(s);	/* never the last */
+}
+
+static int export_create(struct rchar_session *s)
+{
+	struct rchar_export *export = rchar_session_priv(s);
+
+	lockdep_assert_held(&s->channel->lock);
 	rchar_ledger_add(RCHAR_OBJ_EXPORT);
-	export->session = session;
-	rchar_region_get(region);
-	export->region = region;
+	export->session = s;
+	export->region = rchar_region_of(s->channel);
+	rchar_region_get(export->region);
 	spin_lock_init(&export->lock);
 	INIT_WORK(&export->work, export_work);
 	INIT_LIST_HEAD(&export->entry);
-	return export;
+	return 0;
 }
 
-/**
- * rchar_export_free() - with its session
- * @export: the keys
- *
- * Context: process.
- */
-void rchar_export_free(struct rchar_export *export)
+static void export_free(struct rchar_session *s)
 {
-	rchar_export_revoke(export);
+	struct rchar_export *export = rchar_session_priv(s);
+
+	/* One that no peer got may go in a soft interrupt. */
+	if (s->link)
+		revoke(export);
 	if (export->region)
 		rchar_region_put(export->region);
 	rchar_ledger_del(RCHAR_OBJ_EXPORT);
-	kfree(export);
 }
 
 /**
@@ -424,6 +410,183 @@ void rchar_export_lane_gone(struct rchar_lane *lane)
 		unmap(export);
 	mutex_unlock(&lane->exports_reg.lock);
 }
+
+/* ---- sessions of peers ---- */
+
+/*
+ * What registering a region costs, about: a scatterlist entry and an address for each page, a
+ * memory region for each MiB, and MAP frames of two connections and those that are stale.
+ */
+static u64 cost_of(const struct rchar_region *region)
+{
+	u64 chunks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
+	u64 maps = 2 * DIV_ROUND_UP_ULL(chunks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
+
+	return RCHAR_SESSION_COST + region->nr_pages * 80 + chunks * 1024 + maps * PAGE_SIZE;
+}
+
+static bool has_atomics(struct rchar_link *link, u32 session)
+{
+	struct rchar_lane *lane = rchar_flow_get_lane(rchar_link_flow(link, session));
+	bool has = lane && lane->atomics;
+
+	if (lane)
+		rchar_lane_put(lane);
+	return has;
+}
+
+/* Into the link's table, and open: there is nobody to wait for. */
+static bool open_session(struct rchar_session *s, struct rchar_link *link,
+			 const struct rchar_hdr *hdr)
+{
+	lockdep_assert_held(&s->lock);
+	if (xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN))
+		return false;
+	rchar_session_bind(s, link, hdr->session);
+	rchar_session_set_opened(s, hdr->window, 0);
+	WRITE_ONCE(s->tx_edge, hdr->window);
+	rchar_session_move(s, RCHAR_SESSION_OPEN);
+	s->wanted |= BIT(RCHAR_OP_OPENED);
+	rchar_session_send_wanted(s);
+	export_update(s);
+	return true;
+}
+
+static enum rchar_reason export_accept(struct rchar_channel *channel, struct rchar_link *link,
+				       const struct rchar_hdr *hdr)
+{
+	struct rchar_region *region = rchar_region_of(channel);
+	enum rchar_reason reason;
+	struct rchar_session *s;
+	bool ok;
+
+	lockdep_assert_held(&channel->lock);
+	if (channel->dead)
+		return RCHAR_REASON_NO_CHANNEL;
+	if (region->atomics == RCHAR_ATOMICS_HW && !has_atomics(link, hdr->session))
+		return RCHAR_REASON_NO_ATOMICS;
+	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
+	if (!s)
+		return RCHAR_REASON_NO_MEMORY;
+	reason = rchar_session_hold_importer(s, link, cost_of(region));
+	if (reason) {
+		rchar_session_discard(s);
+		return reason;
+	}
+	rchar_session_add(s);
+	spin_lock(&s->lock);
+	ok = open_session(s, link, hdr);
+	spin_unlock(&s->lock);
+	if (ok)
+		return RCHAR_REASON_NONE;	/* the reference made above is the table's */
+	rchar_session_unhold_importer(s, link);
+	rchar_session_put(s);
+	return RCHAR_REASON_NO_MEMORY;
+}
+
+static u32 export_fill_opened(const struct rchar_session *s, void *payload)
+{
+	const struct rchar_export *export = rchar_session_priv(s);
+	struct rchar_wire_region *region = payload;
+
+	region->size = cpu_to_le64(export->region->size);
+	region->access = export->region->access;
+	region->atomics = export->region->atomics;
+	return sizeof(*region);
+}
+
+/* Executed once, as frames are: memory for the answer comes first. */
+static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
+			enum rchar_frame_error *err)
+{
+	struct rchar_export *export = rchar_session_priv(s);
+	struct rchar_wire_result result;
+	struct rchar_wire_call call;
+	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
+	u64 old;
+
+	rchar_rxbuf_copy(rxb, &call, sizeof(call));
+	if (!call.call || call.call >= __RCHAR_CALL_MAX) {
+		*err = RCHAR_FRAME_BAD_PAYLOAD;
+		return 0;
+	}
+	/* A peer that calls and does not listen to the answers. */
+	if (rchar_session_too_many_replies(s->flow))
+		return -ENOBUFS;
+	txb = rchar_txbuf_alloc_reply(RCHAR_OP_RESULT, sizeof(result), s->link->account);
+	if (!txb)
+		return -ENOBUFS;
+	result.id = call.id;
+	result.status = cpu_to_le32(rchar_region_call(export->region, &call, true, &old));
+	result.old = cpu_to_le64(old);
+	rchar_txbuf_append(txb, &result, sizeof(result));
+	list_add(&txb->queue, &frames);
+	rchar_session_queue_locked(s, &frames);
+	rchar_stats_inc(&s->channel->stats.calls);
+	return 0;
+}
+
+static int export_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
+			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	if (hdr->op == RCHAR_OP_CALL)
+		return receive_call(s, rxb, err);
+	*err = RCHAR_FRAME_BAD_STATE;
+	return 0;
+}
+
+/* The importer has closed its file, and all of its frames are here. */
+static enum rchar_frame_error export_fin(struct rchar_session *s)
+{
+	rchar_session_die(s, RCHAR_REASON_NONE, 0);
+	return RCHAR_FRAME_OK;
+}
+
+static struct rchar_session *next_with_keys(struct rchar_channel *channel)
+{
+	struct rchar_session *s, *found = NULL;
+
+	spin_lock_bh(&channel->lock);
+	list_for_each_entry(s, &channel->sessions, channel_entry) {
+		struct rchar_export *export = rchar_session_priv(s);
+
+		if (READ_ONCE(export->lane) && kref_get_unless_zero(&s->ref)) {
+			found = s;
+			break;
+		}
+	}
+	spin_unlock_bh(&channel->lock);
+	return found;
+}
+
+/* When this returns no peer reads or writes a byte. */
+static void export_channel_revoke(struct rchar_channel *channel)
+{
+	struct rchar_session *s;
+
+	while ((s = next_with_keys(channel))) {
+		revoke(rchar_session_priv(s));
+		rchar_session_put(s);
+	}
+}
+
+const struct rchar_type rchar_export_type = {
+	.fops = &rchar_region_fops,
+	.priv_size = sizeof(struct rchar_export),
+	.channel_create = rchar_region_channel_create,
+	.channel_dead = rchar_region_channel_dead,
+	.channel_revoke = export_channel_revoke,
+	.channel_free = rchar_region_channel_free,
+	.create = export_create,
+	.free = export_free,
+	.accept = export_accept,
+	.fill_opened = export_fill_opened,
+	.up = export_update,
+	.receive = export_receive,
+	.fin = export_fin,
+	.dead = export_update,
+};
 
 /**
  * rchar_export_init() - at module load

@@ -17,12 +17,9 @@ struct rchar_session;
 struct rchar_export_chunk;
 
 /**
- * struct rchar_export - keys of a session; made with it, freed with it
+ * struct rchar_export - keys of a session: the private data of the type
  * @session: the session; @work holds a reference
  * @region: holds a reference, until the session is dead and the keys are void; session lock
- * @counted: as an importer of the channel and of the peer; session lock
- * @ending: the session is dead, and this still counted; session lock
- * @beyond: bytes that its registrations hold, and that do not count against the peer
  * @work: makes keys for a connection that came up, or takes them back
  * @lock: protects the pointer @lane
  * @lane: where @chunks are registered; holds a reference. All below is protected by
@@ -35,9 +32,6 @@ struct rchar_export_chunk;
 struct rchar_export {
 	struct rchar_session *session;
 	struct rchar_region *region;
-	bool counted;
-	bool ending;
-	u64 beyond;
 	struct work_struct work;
 	spinlock_t lock;
 	struct rchar_lane *lane;
@@ -47,11 +41,6 @@ struct rchar_export {
 	struct rchar_export_chunk *chunks;
 };
 
-struct rchar_export *rchar_export_create(struct rchar_session *session,
-					 struct rchar_region *region);
-void rchar_export_update(struct rchar_export *export);
-void rchar_export_revoke(struct rchar_export *export);
-void rchar_export_free(struct rchar_export *export);
 void rchar_export_lane_gone(struct rchar_lane *lane);
 
 int rchar_export_init(void);

@@ -234,9 +234,20 @@ enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open)
 }
 
 /**
+ * rchar_open_max_message() - the longest message that the peer announces
+ * @open: rchar_open_check() found it well formed
+ *
+ * Return: bytes; 0 when sessions of that type have no messages.
+ */
+u32 rchar_open_max_message(const struct rchar_wire_open *open)
+{
+	return open->type == RCHAR_TYPE_MESSAGE ? le32_to_cpu(open->max_message) : 0;
+}
+
+/**
  * rchar_opened_check() - is the payload of an OPENED well formed?
  * @opened: the payload, of its exact length
- * @type: enum rchar_type of the session
+ * @type: enum rchar_channel_type of the session
  *
  * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
  */

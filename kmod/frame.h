@@ -63,6 +63,7 @@ const char *rchar_op_name(u8 op);
 const char *rchar_frame_error_name(enum rchar_frame_error err);
 bool rchar_name_valid(const char *name, size_t len);
 enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open);
+u32 rchar_open_max_message(const struct rchar_wire_open *open);
 enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened,
 					  u32 type);
 enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region);

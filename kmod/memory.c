@@ -12,9 +12,10 @@
 #include "region.h"
 #include "rxbuf.h"
 #include "seq.h"
-#include "session.h"
+#include "session_priv.h"
 #include "transfer.h"
 #include "txbuf.h"
+#include "type.h"
 
 /* From here on the program's memory is used itself; less is copied. */
 #define PIN_MIN		PAGE_SIZE
@@ -45,63 +46,44 @@ struct call {
 
 /* ---- what the session knows ---- */
 
-/**
- * rchar_import_create() - nothing known yet
- *
- * Context: open().
- */
-struct rchar_import *rchar_import_create(void)
+static struct rchar_import *import_of(const struct rchar_session *s)
 {
-	struct rchar_import *import = kzalloc(sizeof(*import), RCHAR_GFP_PROGRAM);
+	return rchar_session_priv(s);
+}
 
-	if (!import)
-		return NULL;
+static int import_create(struct rchar_session *s)
+{
+	struct rchar_import *import = import_of(s);
+
 	import->mm = current->mm;
 	if (import->mm)
 		mmgrab(import->mm);
 	INIT_LIST_HEAD(&import->calls);
 	rchar_keys_init(&import->keys, 0);
-	return import;
+	return 0;
 }
 
-/**
- * rchar_import_free() - with its session
- * @import: what it knew
- * @account: of the peer; NULL when there never was one
- *
- * Context: process.
- */
-void rchar_import_free(struct rchar_import *import, struct rchar_account *account)
+static void import_free(struct rchar_session *s)
 {
-	rchar_keys_destroy(&import->keys, account);
+	struct rchar_import *import = import_of(s);
+
+	rchar_keys_destroy(&import->keys, s->link ? s->link->account : NULL);
 	if (import->mm)
 		mmdrop(import->mm);
-	kfree(import);
 }
 
-/**
- * rchar_import_dead() - the session is over: nothing more is posted
- * @session: the session; its lock is held
- *
- * Context: any but hard interrupt. rchar_import_bury() comes next.
- */
-void rchar_import_dead(struct rchar_session *session)
+/* Nothing more is posted. import_bury() comes next. */
+static void import_dead(struct rchar_session *s)
 {
-	lockdep_assert_held(&session->lock);
-	if (session->flow)
-		rchar_rdma_stop(session->flow, &session->import->keys,
-				session->error ?: -ECONNRESET);
+	lockdep_assert_held(&s->lock);
+	if (s->flow)
+		rchar_rdma_stop(s->flow, &import_of(s)->keys, s->error ?: -ECONNRESET);
 }
 
-/**
- * rchar_import_bury() - after rchar_import_dead(): everybody who waits is told
- * @session: the session
- *
- * Context: process; a program chooses how many wait.
- */
-void rchar_import_bury(struct rchar_session *session)
+/* Everybody who waits is told; a program chooses how many those are. */
+static void import_bury(struct rchar_session *session)
 {
-	struct rchar_import *import = session->import;
+	struct rchar_import *import = import_of(session);
 	int error = session->error ?: -ECONNRESET;
 	struct call *call;
 	int n;
@@ -121,98 +103,79 @@ void rchar_import_bury(struct rchar_session *session)
 		rchar_rdma_cancel(session->flow, &import->keys, error);
 }
 
-/**
- * rchar_import_closed() - the file is closed: nothing may be posted after FIN
- * @session: the session; its lock is held. rchar_import_cancel() comes next.
- */
-void rchar_import_closed(struct rchar_session *session)
+/* Nothing may be posted after FIN. */
+static void import_closed(struct rchar_session *s)
 {
-	lockdep_assert_held(&session->lock);
-	rchar_rdma_stop(session->flow, &session->import->keys, -EINTR);
+	lockdep_assert_held(&s->lock);
+	rchar_rdma_stop(s->flow, &import_of(s)->keys, -EINTR);
 }
 
-/**
- * rchar_import_cancel() - end what waits in a closed session: it is of killed programs
- * @session: the session, bound to a link
- *
- * Context: process.
- */
-void rchar_import_cancel(struct rchar_session *session)
+/* What waits in a closed session is of killed programs. */
+static void import_cancel(struct rchar_session *s)
 {
-	rchar_rdma_cancel(session->flow, &session->import->keys, -EINTR);
+	rchar_rdma_cancel(s->flow, &import_of(s)->keys, -EINTR);
 }
 
-/**
- * rchar_import_opened() - OPENED says what the region is
- * @session: the session; its lock is held
- * @region: that part of the frame
- */
-enum rchar_frame_error rchar_import_opened(struct rchar_session *session,
-					   const struct rchar_wire_region *region)
+static enum rchar_frame_error import_opened(struct rchar_session *s, const void *payload)
 {
-	struct rchar_import *import = session->import;
-	enum rchar_frame_error err = rchar_region_check(region);
+	struct rchar_import *import = import_of(s);
+	struct rchar_wire_region region;
+	enum rchar_frame_error err;
 
+	memcpy(&region, payload, sizeof(region));
+	err = rchar_region_check(&region);
 	if (err)
 		return err;
-	import->access = region->access;
-	import->atomics = region->atomics;
-	WRITE_ONCE(import->keys.size, le64_to_cpu(region->size));
+	import->access = region.access;
+	import->atomics = region.atomics;
+	WRITE_ONCE(import->keys.size, le64_to_cpu(region.size));
 	return RCHAR_FRAME_OK;
 }
 
-/**
- * rchar_import_map() - keys
- * @session: the session; its lock is held
- * @hdr: the frame
- * @rxb: its payload
- * @err: set when it breaks the protocol
- *
- * Return: 0; -ENOMEM to get it again; -ENOBUFS when the session has to end: the peer makes this
- * host hold too much.
- */
-int rchar_import_map(struct rchar_session *session, const struct rchar_hdr *hdr,
-		     struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+static void import_fill_info(const struct rchar_session *s, struct rchar_info *info)
 {
-	const struct rchar_wire_map *map = page_address(rxb->chunks[0]);
-	struct rchar_import *import = session->import;
+	info->size = import_of(s)->keys.size;
+	info->access = import_of(s)->access;
+}
+
+/* ---- what the peer sends ---- */
+
+static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
+		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	const struct rchar_wire_map *map = rchar_rxbuf_payload(rxb);
+	struct rchar_import *import = import_of(s);
 	int ret;
 
 	BUILD_BUG_ON(sizeof(*map) + RCHAR_WIRE_MAP_KEYS * sizeof(map->keys[0]) >
 		     RCHAR_CHUNK_SIZE);
-	if (!import || session->state == RCHAR_SESSION_OPENING) {
-		*err = RCHAR_FRAME_BAD_STATE;
-		return 0;
-	}
 	*err = rchar_map_check(map, hdr->len, import->keys.size);
 	if (*err)
 		return 0;
-	ret = rchar_keys_add(&import->keys, session->flow, map, map->keys);
-	if (ret == -EPROTO)
+	ret = rchar_keys_add(&import->keys, s->flow, map, map->keys);
+	if (ret == -EPROTO) {
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
-	return *err ? 0 : ret;
+		return 0;
+	}
+	if (ret != -ENOBUFS)
+		return ret;
+	rchar_session_fail_locked(s, RCHAR_REASON_PEER_LIMIT);
+	return 0;
 }
 
-/**
- * rchar_import_result() - the answer to a CALL
- * @session: the session; its lock is held
- * @rxb: the payload
- */
-enum rchar_frame_error rchar_import_result(struct rchar_session *session,
-					   struct rchar_rxbuf *rxb)
+/* The answer to a CALL. */
+static enum rchar_frame_error receive_result(struct rchar_session *s, struct rchar_rxbuf *rxb)
 {
 	struct rchar_wire_result result;
 	struct call *call;
 	u32 status;
 
-	if (!session->import || session->state == RCHAR_SESSION_OPENING)
-		return RCHAR_FRAME_BAD_STATE;
 	rchar_rxbuf_copy(rxb, &result, sizeof(result));
 	status = le32_to_cpu(result.status);
 	if (status >= __RCHAR_CALL_STATUS_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	/* Calls are executed and answered in order. Those of killed callers are not listed. */
-	call = list_first_entry_or_null(&session->import->calls, struct call, entry);
+	call = list_first_entry_or_null(&import_of(s)->calls, struct call, entry);
 	if (!call || rchar_seq_before(le32_to_cpu(result.id), call->id))
 		return RCHAR_FRAME_OK;
 	if (call->id != le32_to_cpu(result.id))
@@ -222,6 +185,20 @@ enum rchar_frame_error rchar_import_result(struct rchar_session *session,
 	call->old = le64_to_cpu(result.old);
 	complete(&call->done);
 	return RCHAR_FRAME_OK;
+}
+
+static int import_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
+			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	if (s->state == RCHAR_SESSION_OPENING)
+		*err = RCHAR_FRAME_BAD_STATE;
+	else if (hdr->op == RCHAR_OP_MAP)
+		return receive_map(s, hdr, rxb, err);
+	else if (hdr->op == RCHAR_OP_RESULT)
+		*err = receive_result(s, rxb);
+	else
+		*err = RCHAR_FRAME_BAD_STATE;
+	return 0;
 }
 
 /* ---- calls ---- */
@@ -243,10 +220,10 @@ static int queue_call(struct rchar_session *s, struct call *call,
 	} else if (s->tx_frames >= CALLS_MAX) {
 		ret = -ENOBUFS;
 	} else {
-		call->id = ++s->import->next_call;
+		call->id = ++import_of(s)->next_call;
 		wire->id = cpu_to_le32(call->id);
 		rchar_txbuf_append(txb, wire, sizeof(*wire));
-		list_add_tail(&call->entry, &s->import->calls);
+		list_add_tail(&call->entry, &import_of(s)->calls);
 		rchar_session_queue_locked(s, &frames);
 	}
 	spin_unlock_bh(&s->lock);
@@ -294,9 +271,9 @@ static int ready(struct rchar_session *s, bool nowait)
 /* Bytes from a position on: those of a file that cannot grow. */
 static ssize_t limit(struct rchar_session *s, loff_t pos, size_t len, bool write)
 {
-	u64 size = s->import->keys.size;
+	u64 size = import_of(s)->keys.size;
 
-	if (write && s->import->access != RCHAR_ACCESS_RW)
+	if (write && import_of(s)->access != RCHAR_ACCESS_RW)
 		return -EROFS;
 	if (pos >= size)
 		return write && len ? -ENOSPC : 0;
@@ -306,8 +283,15 @@ static ssize_t limit(struct rchar_session *s, loff_t pos, size_t len, bool write
 static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct kiocb *iocb,
 					      struct iov_iter *iter, size_t len, bool write)
 {
-	return rchar_transfer_pin(s, &s->import->keys, iocb->ki_pos, write, iter,
-				  min_t(size_t, len, TRANSFER_MAX), rchar_chardev_gfp(iocb));
+	struct rchar_import *import = import_of(s);
+	struct rchar_transfer *t;
+
+	t = rchar_transfer_pin(s, &import->keys, iocb->ki_pos, write, iter,
+			       min_t(size_t, len, TRANSFER_MAX), import->mm,
+			       rchar_chardev_gfp(iocb));
+	if (!IS_ERR(t))
+		t->counted = true;
+	return t;
 }
 
 /* Returns bytes, or why there are none. */
@@ -318,10 +302,11 @@ static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb,
 	struct rchar_transfer *t;
 	ssize_t ret;
 
-	t = rchar_transfer_create(s, &s->import->keys, iocb->ki_pos, write,
+	t = rchar_transfer_create(s, &import_of(s)->keys, iocb->ki_pos, write,
 				  DIV_ROUND_UP(want, PAGE_SIZE), RCHAR_GFP_PROGRAM);
 	if (!t)
 		return -ENOMEM;
+	t->counted = true;
 	ret = rchar_transfer_bounce(t, want);
 	if (ret)
 		goto out;
@@ -416,7 +401,7 @@ static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
 	if (ret)
 		return ret;
 	if (write && iocb->ki_flags & IOCB_APPEND)
-		iocb->ki_pos = s->import->keys.size;
+		iocb->ki_pos = import_of(s)->keys.size;
 	len = limit(s, iocb->ki_pos, iov_iter_count(iter), write);
 	if (len <= 0)
 		return len;
@@ -445,7 +430,7 @@ static loff_t llseek(struct file *file, loff_t offset, int whence)
 	struct rchar_session *s = file->private_data;
 	int ret = ready(s, file->f_flags & O_NONBLOCK);
 
-	return ret ?: fixed_size_llseek(file, offset, whence, s->import->keys.size);
+	return ret ?: fixed_size_llseek(file, offset, whence, import_of(s)->keys.size);
 }
 
 static __poll_t poll(struct file *file, poll_table *wait)
@@ -475,15 +460,15 @@ static int fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	ret = ready(s, false);
 	if (ret)
 		return ret;
-	begun = rchar_rdma_fence_begin(s->flow, &s->import->keys);
+	begun = rchar_rdma_fence_begin(s->flow, &import_of(s)->keys);
 	ret = do_call(s, &call, &old);
-	return ret ?: rchar_rdma_fence_end(s->flow, &s->import->keys, begun);
+	return ret ?: rchar_rdma_fence_end(s->flow, &import_of(s)->keys, begun);
 }
 
 /* By the exporter's device. */
 static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, u64 *old)
 {
-	struct rchar_import *import = s->import;
+	struct rchar_import *import = import_of(s);
 	struct rchar_transfer *t;
 	int ret;
 
@@ -491,9 +476,10 @@ static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, 
 		return -EINVAL;
 	if (import->access != RCHAR_ACCESS_RW)
 		return -EROFS;
-	t = rchar_transfer_create(s, &s->import->keys, a->offset, false, 1, RCHAR_GFP_PROGRAM);
+	t = rchar_transfer_create(s, &import_of(s)->keys, a->offset, false, 1, RCHAR_GFP_PROGRAM);
 	if (!t)
 		return -ENOMEM;
+	t->counted = true;
 	t->io.atomic = a->op;
 	t->io.operand = a->operand;
 	t->io.compare = a->compare;
@@ -516,7 +502,7 @@ static int execute(struct file *file, const struct rchar_atomic *a, u64 *old)
 
 	if (ret)
 		return ret;
-	if (s->import->atomics == RCHAR_ATOMICS_HW)
+	if (import_of(s)->atomics == RCHAR_ATOMICS_HW)
 		return device_atomic(s, a, old);
 	rchar_region_atomic_call(a, &call);
 	return do_call(s, &call, old);
@@ -548,7 +534,7 @@ static long ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	}
 }
 
-const struct file_operations rchar_memory_fops = {
+static const struct file_operations import_fops = {
 	.owner = THIS_MODULE,
 	.open = rchar_chardev_open,
 	.release = rchar_chardev_release,
@@ -562,4 +548,19 @@ const struct file_operations rchar_memory_fops = {
 	.unlocked_ioctl = ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.show_fdinfo = rchar_chardev_fdinfo,
+};
+
+const struct rchar_type rchar_import_type = {
+	.fops = &import_fops,
+	.priv_size = sizeof(struct rchar_import),
+	.create = import_create,
+	.free = import_free,
+	.opened_len = sizeof(struct rchar_wire_region),
+	.opened = import_opened,
+	.receive = import_receive,
+	.closed = import_closed,
+	.cancel = import_cancel,
+	.dead = import_dead,
+	.bury = import_bury,
+	.fill_info = import_fill_info,
 };

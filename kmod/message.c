@@ -6,8 +6,9 @@
 #include "channel.h"
 #include "chardev.h"
 #include "rxbuf.h"
-#include "session.h"
+#include "session_priv.h"
 #include "txbuf.h"
+#include "type.h"
 
 /* ---- read ---- */
 
@@ -157,7 +158,67 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return ret;
 }
 
-const struct file_operations rchar_message_fops = {
+/* ---- what the peer sends ---- */
+
+/* A fragment. Readers see a message when its last one is there. */
+static enum rchar_frame_error receive_msg(struct rchar_session *s,
+					  const struct rchar_hdr *hdr,
+					  struct rchar_rxbuf *rxb)
+{
+	bool first = hdr->flags & RCHAR_FRAME_FIRST, last = hdr->flags & RCHAR_FRAME_LAST;
+	struct rchar_seg *seg;
+	u32 len;
+
+	if (!rchar_session_data_expected(s) || first != !s->rx_partial)
+		return RCHAR_FRAME_BAD_STATE;
+	/* Only the last one costs more than its bytes: many small ones would be free. */
+	if (!last && hdr->len < RCHAR_WIRE_FRAME_MIN)
+		return RCHAR_FRAME_BAD_LENGTH;
+	if (hdr->len > s->max_message - s->rx_partial) {
+		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
+		return RCHAR_FRAME_OK;
+	}
+	if (!rchar_session_take_window(s, hdr->len, last ? RCHAR_WIRE_MESSAGE_COST : 0))
+		return RCHAR_FRAME_OK;
+	len = s->rx_partial + hdr->len;
+	s->rx_partial = last ? 0 : len;
+	if (rchar_session_data_unwanted(s))
+		return RCHAR_FRAME_OK;
+	seg = hdr->len <= RCHAR_COPY_BREAK ?
+	      rchar_rxbuf_take_copy(rxb, hdr->len, hdr->len) :
+	      rchar_rxbuf_take(rxb, hdr->len);
+	seg->last = last;
+	rchar_session_queue_seg(s, seg);
+	if (first)
+		s->rx_first = seg;
+	s->rx_partial_memory = last ? 0 : s->rx_partial_memory + rchar_seg_memory(seg);
+	if (last) {
+		s->rx_first->message = len;
+		s->rx_first = NULL;
+		WRITE_ONCE(s->rx_messages, s->rx_messages + 1);
+		rchar_session_tell_reader(s);
+	}
+	return RCHAR_FRAME_OK;
+}
+
+static int message_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
+			   struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	*err = hdr->op == RCHAR_OP_MSG ? receive_msg(s, hdr, rxb) : RCHAR_FRAME_BAD_STATE;
+	return 0;
+}
+
+static enum rchar_frame_error message_fin(struct rchar_session *s)
+{
+	return s->rx_partial ? RCHAR_FRAME_BAD_STATE : RCHAR_FRAME_OK;
+}
+
+static bool message_readable(const struct rchar_session *s)
+{
+	return READ_ONCE(s->rx_messages);
+}
+
+static const struct file_operations message_fops = {
 	.owner = THIS_MODULE,
 	.open = rchar_chardev_open,
 	.release = rchar_chardev_release,
@@ -169,4 +230,13 @@ const struct file_operations rchar_message_fops = {
 	.unlocked_ioctl = rchar_chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.show_fdinfo = rchar_chardev_fdinfo,
+};
+
+const struct rchar_type rchar_message_type = {
+	.fops = &message_fops,
+	.halves = true,
+	.receive = message_receive,
+	.fin = message_fin,
+	.readable = message_readable,
+	.readable_bytes = rchar_session_next_message,
 };

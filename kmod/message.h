@@ -3,8 +3,8 @@
 #ifndef RCHAR_MESSAGE_H
 #define RCHAR_MESSAGE_H
 
-#include <linux/fs.h>
+struct rchar_type;
 
-extern const struct file_operations rchar_message_fops;
+extern const struct rchar_type rchar_message_type;
 
 #endif /* RCHAR_MESSAGE_H */

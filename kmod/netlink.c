@@ -13,6 +13,7 @@
 #include "link.h"
 #include "nlfill.h"
 #include "session.h"
+#include "types.h"
 
 enum { GROUP_MONITOR };
 
@@ -372,7 +373,8 @@ static int channel_new(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		return ret;
 	apply_settings(info, &config);
-	return rchar_channel_add(genl_info_net(info), &config, info->extack);
+	return rchar_channel_add(genl_info_net(info), &config,
+				 rchar_types_find(config.type, config.role), info->extack);
 }
 
 static int no_channel(struct genl_info *info)

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* How sessions begin: open() here meets OPEN from there. */
 #include "session_priv.h"
-#include <linux/math64.h>
-#include <linux/sizes.h>
 #include "account.h"
 #include "channel.h"
-#include "export.h"
-#include "lane.h"
-#include "region.h"
 #include "rxbuf.h"
 #include "seq.h"
 #include "txbuf.h"
+#include "type.h"
 
 static u8 open_flags_shut(u8 open_flags)
 {
@@ -279,113 +275,6 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	return RCHAR_REASON_NONE;
 }
 
-/*
- * What registering a region costs, about: a scatterlist entry and an address for each page, a
- * memory region for each MiB, and MAP frames of two connections and those that are stale.
- */
-static u64 import_cost(const struct rchar_region *region)
-{
-	u64 chunks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
-	u64 maps = 2 * DIV_ROUND_UP_ULL(chunks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
-
-	return RCHAR_SESSION_COST + region->nr_pages * 80 + chunks * 1024 + maps * PAGE_SIZE;
-}
-
-/*
- * The first one gets its registrations although they cost more than half of what a peer may hold:
- * their size is the administrator's choice. They are @beyond then, and do not count against it.
- */
-static enum rchar_reason hold_import(struct rchar_channel *channel,
-				     struct rchar_account *account, u64 *held, u64 *beyond)
-{
-	u32 mine = atomic_fetch_inc(&account->imports);
-	enum rchar_reason reason = RCHAR_REASON_BACKLOG;
-
-	if (!rchar_account_leaves_room(mine, channel->nr_importers,
-				       READ_ONCE(channel->config.backlog)))
-		goto err_imports;
-	if (mine ? rchar_account_hold(account, *held) : rchar_account_hold_half(account, *held))
-		return RCHAR_REASON_NONE;
-	/* What an import that has ended holds comes back soon. */
-	if (mine && !atomic_read(&account->ending_imports) &&
-	    !rchar_account_fits(account, *held))
-		reason = RCHAR_REASON_PEER_LIMIT;
-	if (mine || !rchar_account_hold(account, RCHAR_SESSION_COST))
-		goto err_imports;
-	*beyond = *held - RCHAR_SESSION_COST;
-	*held = RCHAR_SESSION_COST;
-	if (rchar_account_hold_beyond(*beyond))
-		return RCHAR_REASON_NONE;
-	rchar_account_release(account, RCHAR_SESSION_COST);
-err_imports:
-	atomic_dec(&account->imports);
-	return reason;
-}
-
-static void unhold_import(struct rchar_account *account, u64 held, u64 beyond)
-{
-	rchar_account_release_beyond(beyond);
-	rchar_account_release(account, held);
-	atomic_dec(&account->imports);
-}
-
-static bool has_atomics(struct rchar_link *link, u32 session)
-{
-	struct rchar_lane *lane = rchar_flow_get_lane(rchar_link_flow(link, session));
-	bool has = lane && lane->atomics;
-
-	if (lane)
-		rchar_lane_put(lane);
-	return has;
-}
-
-/* The peer opened a region: there is nobody to wait for. */
-static enum rchar_reason take_importer(struct rchar_channel *channel,
-				       struct rchar_link *link, const struct rchar_hdr *hdr)
-{
-	u64 held = import_cost(channel->region), beyond = 0;
-	enum rchar_reason reason;
-	struct rchar_session *s;
-
-	lockdep_assert_held(&channel->lock);
-	if (channel->dead)
-		return RCHAR_REASON_NO_CHANNEL;
-	if (channel->region->atomics == RCHAR_ATOMICS_HW && !has_atomics(link, hdr->session))
-		return RCHAR_REASON_NO_ATOMICS;
-	reason = hold_import(channel, link->account, &held, &beyond);
-	if (reason)
-		return reason;
-	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
-	if (!s) {
-		unhold_import(link->account, held, beyond);
-		return RCHAR_REASON_NO_MEMORY;
-	}
-	rchar_session_add(s);
-	spin_lock(&s->lock);
-	s->export = rchar_export_create(s, channel->region);
-	if (!s->export ||
-	    xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN)) {
-		spin_unlock(&s->lock);
-		unhold_import(link->account, held, beyond);
-		rchar_session_put(s);
-		return RCHAR_REASON_NO_MEMORY;
-	}
-	channel->nr_importers++;
-	s->held = held;
-	s->export->beyond = beyond;
-	s->export->counted = true;
-	/* The reference made above is the table's. */
-	rchar_session_bind(s, link, hdr->session);
-	rchar_session_set_opened(s, hdr->window, 0);
-	WRITE_ONCE(s->tx_edge, hdr->window);
-	rchar_session_move(s, RCHAR_SESSION_OPEN);
-	s->wanted |= BIT(RCHAR_OP_OPENED);
-	rchar_session_send_wanted(s);
-	rchar_export_update(s->export);
-	spin_unlock(&s->lock);
-	return RCHAR_REASON_NONE;
-}
-
 /**
  * rchar_session_receive_open() - the peer opens a session
  * @link: the link
@@ -409,8 +298,7 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 	*err = link->initiator ? RCHAR_FRAME_BAD_STATE : rchar_open_check(&open);
 	if (!*err && xa_load(&link->sessions, hdr->session))
 		*err = RCHAR_FRAME_BAD_SESSION;
-	if (!*err && !rchar_window_valid(hdr->window, open.type == RCHAR_TYPE_MESSAGE ?
-					 le32_to_cpu(open.max_message) : 0))
+	if (!*err && !rchar_window_valid(hdr->window, rchar_open_max_message(&open)))
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
 	if (*err)
 		return 0;
@@ -421,8 +309,8 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 	reason = RCHAR_REASON_WRONG_TYPE;
 	if (channel->config.type == open.type) {
 		spin_lock_bh(&channel->lock);
-		reason = channel->region ? take_importer(channel, link, hdr) :
-					   take_peer(channel, link, hdr, &open);
+		reason = channel->type->accept ? channel->type->accept(channel, link, hdr) :
+						 take_peer(channel, link, hdr, &open);
 		spin_unlock_bh(&channel->lock);
 	}
 	rchar_channel_put(channel);

@@ -3,14 +3,11 @@
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
-#include "bulk.h"
 #include "channel.h"
-#include "export.h"
-#include "memory.h"
-#include "region.h"
 #include "rxbuf.h"
 #include "seq.h"
 #include "txbuf.h"
+#include "type.h"
 
 /* The peer's backlog was full: try again. */
 #define BACKLOG_RETRY_MS	50
@@ -21,22 +18,20 @@ static enum rchar_frame_error receive_opened(struct rchar_session *s,
 					     const struct rchar_hdr *hdr,
 					     struct rchar_rxbuf *rxb)
 {
-	struct {
-		struct rchar_wire_opened opened;
-		struct rchar_wire_region region;
-	} payload;
-	u32 max_message, len = s->import ? sizeof(payload) : sizeof(payload.opened);
+	const struct rchar_type *type = s->type;
+	struct rchar_wire_opened opened;
 	enum rchar_frame_error err;
+	u32 max_message;
 
-	if (hdr->len != len)
+	if (hdr->len != sizeof(opened) + type->opened_len)
 		return RCHAR_FRAME_BAD_LENGTH;
 	if (s->state != RCHAR_SESSION_OPENING)
 		return RCHAR_FRAME_OK;
-	rchar_rxbuf_copy(rxb, &payload, len);
-	max_message = le32_to_cpu(payload.opened.max_message);
-	err = rchar_opened_check(&payload.opened, s->channel->config.type);
-	if (!err && s->import)
-		err = rchar_import_opened(s, &payload.region);
+	rchar_rxbuf_copy(rxb, &opened, sizeof(opened));
+	max_message = le32_to_cpu(opened.max_message);
+	err = rchar_opened_check(&opened, s->channel->config.type);
+	if (!err && type->opened)
+		err = type->opened(s, rchar_rxbuf_payload(rxb) + sizeof(opened));
 	if (err)
 		return err;
 	/* Until a program opens there the window may be smaller than a message. */
@@ -96,18 +91,6 @@ static void receive_reset(struct rchar_session *s, struct rchar_rxbuf *rxb)
 	rchar_session_die(s, wire_reason(rxb), -ECONNRESET);
 }
 
-static bool data_expected(const struct rchar_session *s)
-{
-	return s->state != RCHAR_SESSION_OPENING &&
-	       !(s->shut & RCHAR_SESSION_FIN_RECEIVED);
-}
-
-/* Its bytes are not there yet: nothing else can come before them. */
-static bool bulk_open(const struct rchar_session *s)
-{
-	return s->bulk_left && !s->bulk_got;
-}
-
 /**
  * rchar_session_take_window() - count what arrives
  * @s: the session; its lock is held
@@ -130,15 +113,26 @@ bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost)
 	return true;
 }
 
-static void tell_reader(struct rchar_session *s)
+/**
+ * rchar_session_tell_reader() - wake readers: there is something to read
+ * @s: the session; its lock is held
+ */
+void rchar_session_tell_reader(struct rchar_session *s)
 {
+	lockdep_assert_held(&s->lock);
 	if (wq_has_sleeper(&s->read_wait))
 		wake_up_interruptible_poll(&s->read_wait, EPOLLIN | EPOLLRDNORM);
 	kill_fasync(&s->async, SIGIO, POLL_IN);
 }
 
-static void queue_seg(struct rchar_session *s, struct rchar_seg *seg)
+/**
+ * rchar_session_queue_seg() - queue a segment for readers, which are not told
+ * @s: the session; its lock is held
+ * @seg: the segment; taken over
+ */
+void rchar_session_queue_seg(struct rchar_session *s, struct rchar_seg *seg)
 {
+	lockdep_assert_held(&s->lock);
 	s->rx_memory += rchar_seg_memory(seg);
 	list_add_tail(&seg->entry, &s->rx_queue);
 }
@@ -157,9 +151,9 @@ void rchar_session_deliver(struct rchar_session *s, struct list_head *segs)
 		return;
 	list_for_each_entry_safe(seg, tmp, segs, entry) {
 		list_del(&seg->entry);
-		queue_seg(s, seg);
+		rchar_session_queue_seg(s, seg);
 	}
-	tell_reader(s);
+	rchar_session_tell_reader(s);
 }
 
 /* A small payload shares memory with those before it, or after it. */
@@ -178,100 +172,30 @@ static void queue_small(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 le
 		/* No slab is left half empty, whatever comes next. */
 		capacity = len <= SHARED_SEG ? SHARED_SEG : RCHAR_COPY_BREAK;
 	}
-	queue_seg(s, rchar_rxbuf_take_copy(rxb, len, capacity));
+	rchar_session_queue_seg(s, rchar_rxbuf_take_copy(rxb, len, capacity));
 }
 
-static enum rchar_frame_error receive_data(struct rchar_session *s,
-					   const struct rchar_hdr *hdr,
-					   struct rchar_rxbuf *rxb)
+/**
+ * rchar_session_queue_payload() - queue the bytes of a frame for readers, which are not told
+ * @s: the session, of a stream; its lock is held
+ * @rxb: the buffer with the payload
+ * @len: payload bytes
+ */
+void rchar_session_queue_payload(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 len)
 {
-	bool instead = hdr->flags & RCHAR_FRAME_INSTEAD;
-
-	if (s->channel->config.type != RCHAR_TYPE_STREAM || !data_expected(s) ||
-	    (instead ? hdr->len > s->bulk_left : bulk_open(s)))
-		return RCHAR_FRAME_BAD_STATE;
-	if (instead) {
-		rchar_bulk_in_over(s);
-		s->bulk_left -= hdr->len;
-		if (s->bulk_got || rchar_session_data_unwanted(s))
-			return RCHAR_FRAME_OK;
-	} else {
-		s->bulk_left = 0;
-		if (!rchar_session_take_window(s, hdr->len, 0) || rchar_session_data_unwanted(s))
-			return RCHAR_FRAME_OK;
-	}
-	if (hdr->len <= RCHAR_COPY_BREAK)
-		queue_small(s, rxb, hdr->len);
+	lockdep_assert_held(&s->lock);
+	if (len <= RCHAR_COPY_BREAK)
+		queue_small(s, rxb, len);
 	else
-		queue_seg(s, rchar_rxbuf_take(rxb, hdr->len));
-	tell_reader(s);
-	return RCHAR_FRAME_OK;
-}
-
-static enum rchar_frame_error receive_bulk(struct rchar_session *s,
-					   struct rchar_rxbuf *rxb, int *ret)
-{
-	if (s->channel->config.type != RCHAR_TYPE_STREAM || !data_expected(s) ||
-	    bulk_open(s))
-		return RCHAR_FRAME_BAD_STATE;
-	/* Each is answered. */
-	if (rchar_session_too_many_replies(s->flow)) {
-		*ret = -ENOBUFS;
-		return RCHAR_FRAME_OK;
-	}
-	return rchar_bulk_receive(s, rxb, ret);
-}
-
-/* A fragment. Readers see a message when its last one is there. */
-static enum rchar_frame_error receive_msg(struct rchar_session *s,
-					  const struct rchar_hdr *hdr,
-					  struct rchar_rxbuf *rxb)
-{
-	bool first = hdr->flags & RCHAR_FRAME_FIRST, last = hdr->flags & RCHAR_FRAME_LAST;
-	struct rchar_seg *seg;
-	u32 len;
-
-	if (s->channel->config.type != RCHAR_TYPE_MESSAGE || !data_expected(s) ||
-	    first != !s->rx_partial)
-		return RCHAR_FRAME_BAD_STATE;
-	/* Only the last one costs more than its bytes: many small ones would be free. */
-	if (!last && hdr->len < RCHAR_WIRE_FRAME_MIN)
-		return RCHAR_FRAME_BAD_LENGTH;
-	if (hdr->len > s->max_message - s->rx_partial) {
-		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
-		return RCHAR_FRAME_OK;
-	}
-	if (!rchar_session_take_window(s, hdr->len, last ? RCHAR_WIRE_MESSAGE_COST : 0))
-		return RCHAR_FRAME_OK;
-	len = s->rx_partial + hdr->len;
-	s->rx_partial = last ? 0 : len;
-	if (rchar_session_data_unwanted(s))
-		return RCHAR_FRAME_OK;
-	seg = hdr->len <= RCHAR_COPY_BREAK ?
-	      rchar_rxbuf_take_copy(rxb, hdr->len, hdr->len) :
-	      rchar_rxbuf_take(rxb, hdr->len);
-	seg->last = last;
-	queue_seg(s, seg);
-	if (first)
-		s->rx_first = seg;
-	s->rx_partial_memory = last ? 0 : s->rx_partial_memory + rchar_seg_memory(seg);
-	if (last) {
-		s->rx_first->message = len;
-		s->rx_first = NULL;
-		WRITE_ONCE(s->rx_messages, s->rx_messages + 1);
-		tell_reader(s);
-	}
-	return RCHAR_FRAME_OK;
+		rchar_session_queue_seg(s, rchar_rxbuf_take(rxb, len));
 }
 
 static enum rchar_frame_error receive_fin(struct rchar_session *s)
 {
-	if (s->rx_partial || bulk_open(s))
-		return RCHAR_FRAME_BAD_STATE;
-	if (s->export) {
-		rchar_session_die(s, RCHAR_REASON_NONE, 0);
-		return RCHAR_FRAME_OK;
-	}
+	enum rchar_frame_error err = s->type->fin ? s->type->fin(s) : RCHAR_FRAME_OK;
+
+	if (err || s->state == RCHAR_SESSION_DEAD)
+		return err;
 	WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_FIN_RECEIVED);
 	rchar_session_wake(s);
 	rchar_session_maybe_finish(s);
@@ -288,48 +212,6 @@ static void receive_window(struct rchar_session *s, u32 window)
 	}
 	WRITE_ONCE(s->tx_edge, window);
 	rchar_session_wake_writers(s);
-}
-
-static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
-		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
-{
-	int ret = rchar_import_map(s, hdr, rxb, err);
-
-	if (ret != -ENOBUFS)
-		return ret;
-	rchar_session_fail_locked(s, RCHAR_REASON_PEER_LIMIT);
-	return 0;
-}
-
-/* Executed once, as frames are: memory for the answer comes first. */
-static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
-			enum rchar_frame_error *err)
-{
-	struct rchar_wire_result result;
-	struct rchar_wire_call call;
-	struct rchar_txbuf *txb;
-	LIST_HEAD(frames);
-	u64 old;
-
-	rchar_rxbuf_copy(rxb, &call, sizeof(call));
-	if (!s->export || !call.call || call.call >= __RCHAR_CALL_MAX) {
-		*err = s->export ? RCHAR_FRAME_BAD_PAYLOAD : RCHAR_FRAME_BAD_STATE;
-		return 0;
-	}
-	/* A peer that calls and does not listen to the answers. */
-	if (rchar_session_too_many_replies(s->flow))
-		return -ENOBUFS;
-	txb = rchar_txbuf_alloc_reply(RCHAR_OP_RESULT, sizeof(result), s->link->account);
-	if (!txb)
-		return -ENOBUFS;
-	result.id = call.id;
-	result.status = cpu_to_le32(rchar_region_call(s->export->region, &call, true, &old));
-	result.old = cpu_to_le64(old);
-	rchar_txbuf_append(txb, &result, sizeof(result));
-	list_add(&txb->queue, &frames);
-	rchar_session_queue_locked(s, &frames);
-	rchar_stats_inc(&s->channel->stats.calls);
-	return 0;
 }
 
 /* With the session's lock held and a reference. */
@@ -351,10 +233,6 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 	case RCHAR_OP_REFUSED:
 		receive_refused(s, rxb);
 		break;
-	case RCHAR_OP_DATA:
-		return receive_data(s, hdr, rxb);
-	case RCHAR_OP_MSG:
-		return receive_msg(s, hdr, rxb);
 	case RCHAR_OP_FIN:
 		return receive_fin(s);
 	case RCHAR_OP_STOP:
@@ -366,20 +244,10 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 		break;
 	case RCHAR_OP_WINDOW:
 		break;
-	case RCHAR_OP_MAP:
-		*ret = receive_map(s, hdr, rxb, &err);
-		break;
-	case RCHAR_OP_CALL:
-		*ret = receive_call(s, rxb, &err);
-		break;
-	case RCHAR_OP_RESULT:
-		return rchar_import_result(s, rxb);
-	case RCHAR_OP_BULK:
-		return receive_bulk(s, rxb, ret);
-	case RCHAR_OP_TAKEN:
-		return rchar_bulk_taken(s, rxb);
 	default:
-		return RCHAR_FRAME_BAD_OP;
+		if (!s->type->receive)
+			return RCHAR_FRAME_BAD_STATE;
+		*ret = s->type->receive(s, hdr, rxb, &err);
 	}
 	return err;
 }
@@ -461,15 +329,15 @@ static void up_one(struct rchar_session *s, unsigned long arg)
 	rchar_session_send_wanted(s);
 }
 
-static void export_one(struct rchar_session *s, unsigned long arg)
+static void accepted_up_one(struct rchar_session *s, unsigned long arg)
 {
-	if (s->export)
-		rchar_export_update(s->export);
+	if (s->type->up)
+		s->type->up(s);
 }
 
 static void session_up(struct rchar_link *link)
 {
-	for_each(link, link->initiator ? up_one : export_one, 0);
+	for_each(link, link->initiator ? up_one : accepted_up_one, 0);
 }
 
 static void lost_one(struct rchar_session *s, unsigned long reason)

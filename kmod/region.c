@@ -3,6 +3,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/netlink.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
@@ -122,6 +123,53 @@ struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics)
 	return region;
 }
 
+/**
+ * rchar_region_channel_create() - a memory channel that listens gets its region
+ * @channel: the channel
+ * @extack: takes the words of a refusal
+ */
+int rchar_region_channel_create(struct rchar_channel *channel, struct netlink_ext_ack *extack)
+{
+	const struct rchar_config *config = &channel->config;
+	struct rchar_region *region;
+
+	region = rchar_region_create(config->size, config->access, config->atomics);
+	if (IS_ERR(region)) {
+		if (PTR_ERR(region) == -ENOMEM)
+			NL_SET_ERR_MSG(extack, "there is not so much memory");
+		return PTR_ERR(region);
+	}
+	channel->priv = region;
+	return 0;
+}
+
+/**
+ * rchar_region_channel_dead() - the channel is deleted: wake whoever polls its files
+ * @channel: the channel
+ */
+void rchar_region_channel_dead(struct rchar_channel *channel)
+{
+	wake_up_interruptible_poll(&rchar_region_of(channel)->wait, EPOLLERR | EPOLLHUP);
+}
+
+/**
+ * rchar_region_channel_free() - drop the channel's reference to its region, once
+ * @channel: the channel
+ *
+ * Sessions may hold the channel for long: what is large goes before.
+ */
+void rchar_region_channel_free(struct rchar_channel *channel)
+{
+	struct rchar_region *region;
+
+	spin_lock_bh(&channel->lock);
+	region = rchar_region_of(channel);
+	channel->priv = NULL;
+	spin_unlock_bh(&channel->lock);
+	if (region)
+		rchar_region_put(region);
+}
+
 /* ---- what the kernel executes ---- */
 
 static atomic64_t *word_at(struct rchar_region *region, u64 offset)
@@ -219,7 +267,7 @@ static int region_open(struct inode *inode, struct file *file)
 		return -ENOMEM;
 	spin_lock_bh(&channel->lock);
 	if (!channel->dead) {
-		f->region = channel->region;
+		f->region = rchar_region_of(channel);
 		rchar_region_get(f->region);
 	}
 	spin_unlock_bh(&channel->lock);

@@ -8,11 +8,14 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include "channel.h"
 #include "wire.h"
 
 struct file;
 struct file_operations;
+struct netlink_ext_ack;
 struct rchar_atomic;
+struct rchar_type;
 
 /**
  * struct rchar_region - exported memory
@@ -58,9 +61,18 @@ static inline void rchar_region_get(struct rchar_region *region)
 	kref_get(&region->ref);
 }
 
-/* Of a memory channel that listens. */
-extern const struct file_operations rchar_region_fops;
+/* Of a memory channel that listens; the delete of the channel drops it: channel lock. */
+static inline struct rchar_region *rchar_region_of(const struct rchar_channel *channel)
+{
+	return channel->priv;
+}
 
+extern const struct file_operations rchar_region_fops;
+extern const struct rchar_type rchar_export_type;
+
+int rchar_region_channel_create(struct rchar_channel *channel, struct netlink_ext_ack *extack);
+void rchar_region_channel_dead(struct rchar_channel *channel);
+void rchar_region_channel_free(struct rchar_channel *channel);
 int rchar_region_init(void);
 void rchar_region_exit(void);
 

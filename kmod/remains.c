@@ -7,7 +7,6 @@
 #include "session_priv.h"
 #include "account.h"
 #include "channel.h"
-#include "export.h"
 
 /* Of a link that this host made they are the program's, whose cgroup has counted them. */
 static bool peers_own(const struct rchar_session *s)
@@ -56,9 +55,9 @@ static void end_closing(struct rchar_session *s)
 
 static void set_ending(struct rchar_session *s, bool ending)
 {
-	if (s->export->ending == ending)
+	if (s->importer_ending == ending)
 		return;
-	s->export->ending = ending;
+	s->importer_ending = ending;
 	atomic_add(ending ? 1 : -1, &s->link->account->ending_imports);
 }
 
@@ -70,8 +69,8 @@ static u64 frames_held(const struct rchar_session *s)
 
 static u64 held_now(const struct rchar_session *s)
 {
-	/* Its registrations are still there: rchar_session_export_gone() comes. */
-	if (s->export && s->export->counted)
+	/* Its registrations are still there: rchar_session_importer_gone() comes. */
+	if (s->importer)
 		return s->held;
 	return RCHAR_SESSION_COST + frames_held(s) + (READ_ONCE(s->in_backlog) ? s->rx_memory : 0);
 }
@@ -97,8 +96,7 @@ void rchar_session_recount(struct rchar_session *s)
 		return;
 	set_left(s, s->tx_frames ? RCHAR_SESSION_COST + frames_held(s) : 0);
 	end_closing(s);
-	if (s->export)
-		set_ending(s, s->export->counted);
+	set_ending(s, s->importer);
 }
 
 /**
@@ -180,22 +178,88 @@ void rchar_session_held_by_program(struct rchar_session *s)
 }
 
 /**
- * rchar_session_export_gone() - the registrations of a dead session are
+ * rchar_session_hold_importer() - a peer opens memory of this host: is there room?
+ * @s: the session, new; the lock of its channel is held
+ * @link: the link it will have
+ * @bytes: what its registrations hold, about
+ *
+ * The first one of a peer gets its registrations although they cost more than half of what a
+ * peer may hold: their size is the administrator's choice. They are @beyond then, and do not
+ * count against the peer.
+ *
+ * Return: 0, or why it is refused: nothing is counted then.
+ */
+enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rchar_link *link,
+					      u64 bytes)
+{
+	struct rchar_account *account = link->account;
+	u32 mine = atomic_fetch_inc(&account->imports);
+	enum rchar_reason reason = RCHAR_REASON_BACKLOG;
+
+	lockdep_assert_held(&s->channel->lock);
+	s->held = bytes;
+	if (!rchar_account_leaves_room(mine, s->channel->nr_importers,
+				       READ_ONCE(s->channel->config.backlog)))
+		goto err_imports;
+	if (mine ? rchar_account_hold(account, bytes) : rchar_account_hold_half(account, bytes))
+		goto out;
+	/* What an import that has ended holds comes back soon. */
+	if (mine && !atomic_read(&account->ending_imports) && !rchar_account_fits(account, bytes))
+		reason = RCHAR_REASON_PEER_LIMIT;
+	if (mine || !rchar_account_hold(account, RCHAR_SESSION_COST))
+		goto err_imports;
+	s->held = RCHAR_SESSION_COST;
+	s->beyond = bytes - RCHAR_SESSION_COST;
+	if (!rchar_account_hold_beyond(s->beyond))
+		goto err_account;
+out:
+	s->channel->nr_importers++;
+	s->importer = true;
+	return RCHAR_REASON_NONE;
+
+err_account:
+	rchar_account_release(account, s->held);
+	s->beyond = 0;
+err_imports:
+	s->held = 0;
+	atomic_dec(&account->imports);
+	return reason;
+}
+
+/**
+ * rchar_session_unhold_importer() - undo rchar_session_hold_importer()
+ * @s: the session, not bound to @link; the lock of its channel is held
+ * @link: the link it would have had
+ */
+void rchar_session_unhold_importer(struct rchar_session *s, struct rchar_link *link)
+{
+	lockdep_assert_held(&s->channel->lock);
+	rchar_account_release_beyond(s->beyond);
+	rchar_account_release(link->account, s->held);
+	atomic_dec(&link->account->imports);
+	s->channel->nr_importers--;
+	s->importer = false;
+	s->beyond = 0;
+	s->held = 0;
+}
+
+/**
+ * rchar_session_importer_gone() - the registrations of a dead session are
  * @s: the session
  *
  * Context: process.
  */
-void rchar_session_export_gone(struct rchar_session *s)
+void rchar_session_importer_gone(struct rchar_session *s)
 {
 	struct rchar_channel *channel = s->channel;
 
 	spin_lock_bh(&channel->lock);
 	spin_lock(&s->lock);
-	if (s->export->counted) {
-		s->export->counted = false;
+	if (s->importer) {
+		s->importer = false;
 		channel->nr_importers--;
 		atomic_dec(&s->link->account->imports);
-		rchar_account_release_beyond(s->export->beyond);
+		rchar_account_release_beyond(s->beyond);
 		rchar_session_recount(s);
 	}
 	spin_unlock(&s->lock);

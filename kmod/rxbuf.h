@@ -11,6 +11,7 @@
 #define RCHAR_RXBUF_H
 
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <rdma/ib_verbs.h>
 #include "txbuf.h"
 
@@ -72,6 +73,12 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len);
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len);
 struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity);
+
+/* Where the payload begins: RCHAR_CHUNK_SIZE bytes of it at most. */
+static inline const void *rchar_rxbuf_payload(const struct rchar_rxbuf *rxb)
+{
+	return page_address(rxb->chunks[0]);
+}
 
 struct rchar_seg *rchar_seg_alloc(u32 len);
 u32 rchar_seg_memory(const struct rchar_seg *seg);

@@ -3,10 +3,9 @@
 #include "session_priv.h"
 #include <linux/poll.h>
 #include "channel.h"
-#include "export.h"
-#include "region.h"
 #include "seq.h"
 #include "txbuf.h"
+#include "type.h"
 
 /* What a frame on its way out costs in memory, about, beside its payload. */
 #define FRAME_COST		RCHAR_TXBUF_COST
@@ -32,8 +31,8 @@ static bool update_window(struct rchar_session *s)
  * @s: the session; its lock is held
  * @frames: the frames, linked by rchar_txbuf.queue; taken over
  *
- * Also counts what their payload takes of the window, but for bytes that a BULK has
- * counted.
+ * Also counts what their payload takes of the window, but for bytes that are counted
+ * already.
  */
 void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frames)
 {
@@ -52,9 +51,9 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 		txb->session = s;
 		txb->hdr.session = s->id;
 		txb->hdr.window = s->rx_edge;
-		/* Of an open BULK nothing is acknowledged with the frames behind it. */
+		/* Frames that come after do not acknowledge what no frame carries yet. */
 		if (!instead)
-			txb->end = s->tx_next - s->bulk_pending;
+			txb->end = s->tx_next - s->tx_unframed;
 		rchar_session_frame_queued(s, txb);
 	}
 	rchar_flow_queue(s->flow, frames);
@@ -77,14 +76,8 @@ static void fill_opened(struct rchar_session *s, struct rchar_txbuf *txb)
 
 	opened->max_message = cpu_to_le32(s->max_message);
 	txb->hdr.len = sizeof(*opened);
-	if (s->export) {
-		struct rchar_wire_region *region = (void *)(opened + 1);
-
-		region->size = cpu_to_le64(s->export->region->size);
-		region->access = s->export->region->access;
-		region->atomics = s->export->region->atomics;
-		txb->hdr.len += sizeof(*region);
-	}
+	if (s->type->fill_opened)
+		txb->hdr.len += s->type->fill_opened(s, opened + 1);
 }
 
 /**

@@ -9,17 +9,14 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include "account.h"
-#include "bulk.h"
 #include "channel.h"
-#include "export.h"
 #include "ledger.h"
-#include "memory.h"
 #include "netlink.h"
-#include "region.h"
 #include "rxbuf.h"
 #include "seq.h"
 #include "trace.h"
 #include "txbuf.h"
+#include "type.h"
 
 /* Memory was short for a control frame: try again. */
 #define NOMEM_RETRY_MS		10
@@ -40,10 +37,8 @@ static void free_work(struct work_struct *work)
 	rchar_seg_free_list(&s->rx_queue);
 	rchar_seg_free_list(&s->rx_dropped);
 	rchar_session_release(s);
-	if (s->import)
-		rchar_import_free(s->import, s->link ? s->link->account : NULL);
-	if (s->export)
-		rchar_export_free(s->export);
+	if (s->type->free)
+		s->type->free(s);
 	rchar_channel_put(channel);
 	if (s->link)
 		rchar_link_unuse(s->link);
@@ -94,18 +89,11 @@ static u32 window_for(u32 window, u32 max_message)
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 					   enum rchar_session_state state, gfp_t gfp)
 {
-	struct rchar_session *s = kzalloc(sizeof(*s), gfp);
+	const struct rchar_type *type = channel->type;
+	struct rchar_session *s = kzalloc(sizeof(*s) + type->priv_size, gfp);
 
 	if (!s)
 		return NULL;
-	if (channel->config.type == RCHAR_TYPE_MEMORY &&
-	    channel->config.role == RCHAR_ROLE_CONNECT) {
-		s->import = rchar_import_create();
-		if (!s->import) {
-			kfree(s);
-			return NULL;
-		}
-	}
 	rchar_ledger_add(RCHAR_OBJ_SESSION);
 	kref_init(&s->ref);
 	INIT_WORK(&s->free_work, free_work);
@@ -122,11 +110,16 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 	INIT_LIST_HEAD(&s->wait_entry);
 	s->state = state;
 	s->created = jiffies;
-	if (channel->config.type == RCHAR_TYPE_MESSAGE)
-		s->max_message = READ_ONCE(channel->config.max_message);
+	s->type = type;
+	s->max_message = READ_ONCE(channel->config.max_message);
 	s->window = window_for(READ_ONCE(channel->config.window), s->max_message);
 	s->rx_edge = s->window;
 	s->channel = channel;
+	if (type->create && type->create(s)) {
+		rchar_ledger_del(RCHAR_OBJ_SESSION);
+		kfree(s);
+		return NULL;
+	}
 	return s;
 }
 
@@ -154,8 +147,8 @@ void rchar_session_discard(struct rchar_session *s)
 {
 	if (!s)
 		return;
-	if (s->import)
-		rchar_import_free(s->import, s->link ? s->link->account : NULL);
+	if (s->type->free)
+		s->type->free(s);
 	kfree(s);
 	rchar_ledger_del(RCHAR_OBJ_SESSION);
 }
@@ -296,7 +289,7 @@ static void drop_partial(struct rchar_session *s)
 /* Is there something that only process context gets rid of? */
 static bool leaves_something(const struct rchar_session *s)
 {
-	return s->import || READ_ONCE(s->in_backlog) || !list_empty(&s->rx_dropped) ||
+	return s->type->bury || READ_ONCE(s->in_backlog) || !list_empty(&s->rx_dropped) ||
 	       s->tx_frames;
 }
 
@@ -307,11 +300,8 @@ static void end(struct rchar_session *s, enum rchar_reason reason, int error)
 	s->error = error;
 	s->wanted = 0;
 	rchar_session_move(s, RCHAR_SESSION_DEAD);
-	rchar_bulk_in_over(s);
-	if (s->import)
-		rchar_import_dead(s);
-	if (s->export)
-		rchar_export_update(s->export);
+	if (s->type->dead)
+		s->type->dead(s);
 	drop_partial(s);
 	rchar_session_recount(s);
 	if (leaves_something(s))
@@ -507,8 +497,8 @@ static void bury(struct rchar_session *s)
 	list_splice_init(&s->rx_dropped, &dropped);
 	spin_unlock_bh(&s->lock);
 	rchar_seg_free_list(&dropped);
-	if (s->import)
-		rchar_import_bury(s);
+	if (s->type->bury)
+		s->type->bury(s);
 	leave_backlog(s);
 }
 
@@ -557,7 +547,8 @@ void rchar_session_shut(struct rchar_session *s, u8 halves)
 		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_STOP_SENT);
 		if (!(s->shut & RCHAR_SESSION_FIN_RECEIVED))
 			s->wanted |= BIT(RCHAR_OP_STOP);
-		rchar_bulk_in_stop(s);
+		if (s->type->stopped)
+			s->type->stopped(s);
 	}
 	rchar_session_send_wanted(s);
 	rchar_session_wake(s);
@@ -596,6 +587,7 @@ void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 void rchar_session_close(struct rchar_session *session)
 {
 	struct rchar_channel *channel = session->channel;
+	const struct rchar_type *type = session->type;
 	bool cancel = false;
 	LIST_HEAD(dropped);
 
@@ -611,12 +603,12 @@ void rchar_session_close(struct rchar_session *session)
 		session->deadline = jiffies +
 			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
 		rchar_session_move(session, RCHAR_SESSION_CLOSING);
-		cancel = session->import;
-		if (cancel)
-			rchar_import_closed(session);
-		/* With FIN a memory session is over. */
-		rchar_session_shut(session, session->import ? RCHAR_SHUT_WR :
-				   RCHAR_SHUT_RD | RCHAR_SHUT_WR);
+		cancel = type->cancel;
+		if (type->closed)
+			type->closed(session);
+		/* Without halves a session is over with FIN. */
+		rchar_session_shut(session, type->halves ? RCHAR_SHUT_RD | RCHAR_SHUT_WR :
+							   RCHAR_SHUT_WR);
 		rchar_session_maybe_finish(session);
 	} else {
 		rchar_session_fail_locked(session, RCHAR_REASON_CLOSED);
@@ -624,7 +616,7 @@ void rchar_session_close(struct rchar_session *session)
 	spin_unlock_bh(&session->lock);
 	rchar_seg_free_list(&dropped);
 	if (cancel)
-		rchar_import_cancel(session);
+		type->cancel(session);
 	rchar_session_put(session);
 }
 
@@ -653,12 +645,9 @@ void rchar_session_consume(struct rchar_session *session, u32 bytes)
  * rchar_session_readable() - does a read find bytes, or a whole message?
  * @session: the session
  */
-bool rchar_session_readable(struct rchar_session *session)
+bool rchar_session_readable(const struct rchar_session *session)
 {
-	if (session->channel->config.type == RCHAR_TYPE_MESSAGE)
-		return READ_ONCE(session->rx_messages);
-	/* A reader that is told so looks again, with the lock; one that is not is woken. */
-	return data_race(!list_empty_careful(&session->rx_queue));
+	return session->type->readable && session->type->readable(session);
 }
 
 /**
@@ -683,8 +672,7 @@ u32 rchar_session_rx_queued(const struct rchar_session *session)
 {
 	return session->rx_next - session->rx_read -
 	       session->rx_messages * RCHAR_WIRE_MESSAGE_COST -
-	       (session->bulk_got || rchar_session_data_unwanted(session) ?
-		0 : session->bulk_left);
+	       (session->type->rx_missing ? session->type->rx_missing(session) : 0);
 }
 
 /**

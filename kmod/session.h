@@ -13,14 +13,10 @@
 #include "link.h"
 #include "state.h"
 
-struct rchar_bulk_in;
-struct rchar_bulk_out;
-struct rchar_bulk_reader;
 struct rchar_channel;
-struct rchar_export;
-struct rchar_import;
 struct rchar_seg;
 struct rchar_txbuf;
+struct rchar_type;
 
 /* Halves that are shut; they only ever grow. */
 #define RCHAR_SESSION_FIN_SENT		0x01	/* we write no more */
@@ -34,6 +30,7 @@ struct rchar_txbuf;
  *	 frame, and what is read of a large write of the peer
  * @rcu: lookups by id run under RCU
  * @free_work: the end, in process context
+ * @type: of the channel
  * @channel: holds a reference
  * @link: NULL while ACCEPTING; the session is one of its users
  * @flow: carries all its frames
@@ -67,6 +64,8 @@ struct rchar_txbuf;
  * @tx_unsent: of these, frames that were never posted; rchar_flow.lock
  * @tx_forget: it ended before its OPEN was posted: the peer need not hear of it; likewise
  * @tx_memory: bytes of memory in frames with data or keys, queued and not acknowledged
+ * @tx_unframed: bytes at the end of @tx_next that no frame carries yet: frames that come after
+ *		 do not acknowledge them, and FIN waits
  * @tx_need: room that a message did not find: there is no point in waking for less
  * @rx_next: offset of the next byte to arrive
  * @rx_read: offset up to which it is read
@@ -87,25 +86,21 @@ struct rchar_txbuf;
  * @ack_wait: fsync
  * @timer: deadlines, and control frames that found no memory
  * @async: who wants SIGIO
- * @bulk_out: what the peer may read at this moment, or NULL
- * @bulk_id: of the last one
- * @bulk_pending: bytes at the end of @tx_next that it stands for, not acknowledged yet
- * @bulk_in: what is being read from the peer, or NULL
- * @bulk_reader: a read() that sleeps and wants to place the next one itself, or NULL
- * @bulk_left: bytes of the peer's last BULK that frames may still bring
- * @bulk_got: they are there, by READ: frames that bring them are dropped
- * @import: memory, opened here: what is known of the peer's region
- * @export: memory, opened by a peer: the keys it has
  * @buried: it is dead, and has no frames left that were never sent
  * @closing: it lingers, and counts in &rchar_account.closing
  * @held: bytes of this session that count against the peer
  * @left: of these, those in &rchar_link.dead_bytes
  * @lingering: of @tx_memory, what a program left when it closed
+ * @importer: it counts as an importer of the channel and of the peer
+ * @importer_ending: it is dead, and still counts
+ * @beyond: bytes held for it that do not count against the peer
+ * @priv: private data of the type: rchar_session_priv()
  */
 struct rchar_session {
 	struct kref ref;
 	struct rcu_head rcu;
 	struct work_struct free_work;
+	const struct rchar_type *type;
 	struct rchar_channel *channel;
 	struct rchar_link *link;
 	struct rchar_flow *flow;
@@ -137,6 +132,7 @@ struct rchar_session {
 	struct list_head tx_unsent;
 	bool tx_forget;
 	u64 tx_memory;
+	u32 tx_unframed;
 	u32 tx_need;
 	u32 rx_next;
 	u32 rx_read;
@@ -156,21 +152,22 @@ struct rchar_session {
 	wait_queue_head_t ack_wait;
 	struct delayed_work timer;
 	struct fasync_struct *async;
-	struct rchar_bulk_out *bulk_out;
-	u32 bulk_id;
-	u32 bulk_pending;
-	struct rchar_bulk_in *bulk_in;
-	struct rchar_bulk_reader *bulk_reader;
-	u32 bulk_left;
-	bool bulk_got;
-	struct rchar_import *import;
-	struct rchar_export *export;
 	bool buried;
 	bool closing;
 	u64 held;
 	u64 left;
 	u64 lingering;
+	bool importer;
+	bool importer_ending;
+	u64 beyond;
+	u64 priv[];
 };
+
+/* The private data of the type, of &rchar_type.priv_size bytes. */
+static inline void *rchar_session_priv(const struct rchar_session *session)
+{
+	return (void *)session->priv;
+}
 
 /* ---- for the character device ---- */
 struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags);
@@ -178,7 +175,7 @@ void rchar_session_close(struct rchar_session *session);
 bool rchar_session_opening(struct rchar_session *session);
 __poll_t rchar_session_poll(struct rchar_session *session);
 void rchar_session_shutdown(struct rchar_session *session, u8 shut);
-bool rchar_session_readable(struct rchar_session *session);
+bool rchar_session_readable(const struct rchar_session *session);
 u32 rchar_session_next_message(const struct rchar_session *session);
 u32 rchar_session_rx_queued(const struct rchar_session *session);
 u32 rchar_session_tx_unacked(const struct rchar_session *session);
@@ -196,8 +193,6 @@ bool rchar_session_append(struct rchar_session *session, const void *data, u32 l
 void rchar_session_queue_locked(struct rchar_session *session, struct list_head *frames);
 int rchar_session_send_control(struct rchar_session *session, struct list_head *frames);
 void rchar_session_consume(struct rchar_session *session, u32 bytes);
-
-void rchar_session_export_gone(struct rchar_session *s);
 
 /* ---- for channels, links and netlink ---- */
 void rchar_session_delete(struct rchar_session *session);

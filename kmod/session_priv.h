@@ -25,6 +25,10 @@ void rchar_session_held_by_program(struct rchar_session *s);
 void rchar_session_recount(struct rchar_session *s);
 bool rchar_session_may_linger(struct rchar_session *s);
 void rchar_session_release(struct rchar_session *s);
+enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rchar_link *link,
+					      u64 bytes);
+void rchar_session_unhold_importer(struct rchar_session *s, struct rchar_link *link);
+void rchar_session_importer_gone(struct rchar_session *s);
 void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id);
 void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
 			      u32 peer_max_message);
@@ -40,10 +44,10 @@ static inline bool rchar_session_too_many_replies(const struct rchar_flow *flow)
 	return READ_ONCE(flow->nr_replies) > RCHAR_REPLIES_MAX;
 }
 
-/* Frames that bring the bytes of a BULK may have to come before FIN. */
+/* Frames for what is counted already come before FIN. */
 static inline u32 rchar_session_wanted_now(const struct rchar_session *s)
 {
-	return s->bulk_out ? s->wanted & ~BIT(RCHAR_OP_FIN) : s->wanted;
+	return s->tx_unframed ? s->wanted & ~BIT(RCHAR_OP_FIN) : s->wanted;
 }
 
 /* Nobody will read what arrives. */
@@ -52,9 +56,18 @@ static inline bool rchar_session_data_unwanted(const struct rchar_session *s)
 	return s->state == RCHAR_SESSION_CLOSING || s->shut & RCHAR_SESSION_STOP_SENT;
 }
 
+/* May frames with data come from the peer? */
+static inline bool rchar_session_data_expected(const struct rchar_session *s)
+{
+	return s->state != RCHAR_SESSION_OPENING && !(s->shut & RCHAR_SESSION_FIN_RECEIVED);
+}
+
 void rchar_session_send_wanted(struct rchar_session *s);
 int rchar_session_send_locked(struct rchar_session *s, struct list_head *frames);
 bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost);
+void rchar_session_queue_seg(struct rchar_session *s, struct rchar_seg *seg);
+void rchar_session_queue_payload(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 len);
+void rchar_session_tell_reader(struct rchar_session *s);
 void rchar_session_deliver(struct rchar_session *s, struct list_head *segs);
 void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error);
 void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason);

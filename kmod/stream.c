@@ -8,8 +8,9 @@
 #include "chardev.h"
 #include "compat/compat.h"
 #include "rxbuf.h"
-#include "session.h"
+#include "session_priv.h"
 #include "txbuf.h"
+#include "type.h"
 
 /* ---- read ---- */
 
@@ -170,7 +171,81 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return done ?: ret;
 }
 
-const struct file_operations rchar_stream_fops = {
+/* ---- what the peer sends ---- */
+
+static enum rchar_frame_error receive_data(struct rchar_session *s,
+					   const struct rchar_hdr *hdr,
+					   struct rchar_rxbuf *rxb)
+{
+	struct rchar_bulk *bulk = rchar_session_priv(s);
+	bool instead = hdr->flags & RCHAR_FRAME_INSTEAD;
+
+	if (!rchar_session_data_expected(s) ||
+	    (instead ? hdr->len > bulk->left : rchar_bulk_open(s)))
+		return RCHAR_FRAME_BAD_STATE;
+	if (instead) {
+		rchar_bulk_in_over(s);
+		bulk->left -= hdr->len;
+		if (bulk->got || rchar_session_data_unwanted(s))
+			return RCHAR_FRAME_OK;
+	} else {
+		bulk->left = 0;
+		if (!rchar_session_take_window(s, hdr->len, 0) || rchar_session_data_unwanted(s))
+			return RCHAR_FRAME_OK;
+	}
+	rchar_session_queue_payload(s, rxb, hdr->len);
+	rchar_session_tell_reader(s);
+	return RCHAR_FRAME_OK;
+}
+
+static enum rchar_frame_error receive_bulk(struct rchar_session *s,
+					   struct rchar_rxbuf *rxb, int *ret)
+{
+	if (!rchar_session_data_expected(s) || rchar_bulk_open(s))
+		return RCHAR_FRAME_BAD_STATE;
+	/* Each is answered. */
+	if (rchar_session_too_many_replies(s->flow)) {
+		*ret = -ENOBUFS;
+		return RCHAR_FRAME_OK;
+	}
+	return rchar_bulk_receive(s, rxb, ret);
+}
+
+static int stream_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
+			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	int ret = 0;
+
+	if (hdr->op == RCHAR_OP_DATA)
+		*err = receive_data(s, hdr, rxb);
+	else if (hdr->op == RCHAR_OP_BULK)
+		*err = receive_bulk(s, rxb, &ret);
+	else if (hdr->op == RCHAR_OP_TAKEN)
+		*err = rchar_bulk_taken(s, rxb);
+	else
+		*err = RCHAR_FRAME_BAD_STATE;
+	return ret;
+}
+
+static enum rchar_frame_error stream_fin(struct rchar_session *s)
+{
+	return rchar_bulk_open(s) ? RCHAR_FRAME_BAD_STATE : RCHAR_FRAME_OK;
+}
+
+static bool stream_readable(const struct rchar_session *s)
+{
+	/* A reader that is told so looks again, with the lock; one that is not is woken. */
+	return data_race(!list_empty_careful(&s->rx_queue));
+}
+
+static u32 stream_rx_missing(const struct rchar_session *s)
+{
+	const struct rchar_bulk *bulk = rchar_session_priv(s);
+
+	return bulk->got || rchar_session_data_unwanted(s) ? 0 : bulk->left;
+}
+
+static const struct file_operations stream_fops = {
 	.owner = THIS_MODULE,
 	.open = rchar_chardev_open,
 	.release = rchar_chardev_release,
@@ -184,4 +259,16 @@ const struct file_operations rchar_stream_fops = {
 	.unlocked_ioctl = rchar_chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.show_fdinfo = rchar_chardev_fdinfo,
+};
+
+const struct rchar_type rchar_stream_type = {
+	.fops = &stream_fops,
+	.halves = true,
+	.priv_size = sizeof(struct rchar_bulk),
+	.receive = stream_receive,
+	.fin = stream_fin,
+	.stopped = rchar_bulk_in_stop,
+	.dead = rchar_bulk_in_over,
+	.readable = stream_readable,
+	.rx_missing = stream_rx_missing,
 };

@@ -3,8 +3,8 @@
 #ifndef RCHAR_STREAM_H
 #define RCHAR_STREAM_H
 
-#include <linux/fs.h>
+struct rchar_type;
 
-extern const struct file_operations rchar_stream_fops;
+extern const struct rchar_type rchar_stream_type;
 
 #endif /* RCHAR_STREAM_H */

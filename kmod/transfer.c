@@ -9,7 +9,6 @@
 #include "chunk.h"
 #include "compat/compat.h"
 #include "ledger.h"
-#include "memory.h"
 #include "pin.h"
 #include "session.h"
 
@@ -57,7 +56,6 @@ void rchar_transfer_put(struct rchar_transfer *t)
 	kref_put(&t->ref, release);
 }
 
-/* Of a memory channel. */
 static void count(const struct rchar_transfer *t)
 {
 	struct rchar_stats *stats = &t->session->channel->stats;
@@ -76,7 +74,7 @@ static void finish(struct rchar_transfer *t, bool dirty)
 	struct kiocb *iocb = t->iocb;
 	long ret = t->io.error ?: (long)t->io.len;
 
-	if (!t->io.error && t->session->import)
+	if (!t->io.error && t->counted)
 		count(t);
 	/* The program may look at its memory as soon as it is told. */
 	if (t->mm)
@@ -191,7 +189,8 @@ static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter 
 }
 
 /* As much as there is, and as the transfer has room for: see @t->io.len. */
-static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
+static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len,
+	       const struct mm_struct *kept)
 {
 	struct mm_struct *mm = current->mm;
 	unsigned int nr = 0;
@@ -208,8 +207,7 @@ static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
 	if (!t->nr_pages)
 		return ret ?: -EFAULT;
 	t->mm = mm;
-	/* The read() of a stream waits for the end. */
-	t->mm_held = t->session->import && mm != t->session->import->mm;
+	t->mm_held = mm != kept;
 	if (t->mm_held)
 		mmgrab(mm);
 	atomic64_add((u64)t->nr_pages << PAGE_SHIFT, &t->session->channel->pinned);
@@ -227,6 +225,7 @@ static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
  * @write: to the peer
  * @iter: user memory; advanced behind what is taken
  * @len: bytes wanted; fewer are taken when no more can be pinned, or are in too many pages
+ * @kept: an mm of which the caller keeps a reference until the transfer is over, or NULL
  * @gfp: how to allocate
  *
  * Context: process; may sleep to fault pages in.
@@ -235,7 +234,8 @@ static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
  */
 struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
 					  struct rchar_keys *keys, u64 offset, bool write,
-					  struct iov_iter *iter, size_t len, gfp_t gfp)
+					  struct iov_iter *iter, size_t len,
+					  const struct mm_struct *kept, gfp_t gfp)
 {
 	unsigned int pages = iov_iter_npages(iter, RCHAR_TRANSFER_PAGES);
 	struct rchar_transfer *t;
@@ -244,7 +244,7 @@ struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
 	t = rchar_transfer_create(session, keys, offset, write, pages, gfp);
 	if (!t)
 		return ERR_PTR(-ENOMEM);
-	ret = pin(t, iter, len);
+	ret = pin(t, iter, len, kept);
 	if (!ret)
 		return t;
 	rchar_transfer_put(t);

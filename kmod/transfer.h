@@ -25,8 +25,8 @@ struct rchar_session;
  * @done: it is over, @io.error says how
  * @work: for what is not for soft interrupts
  * @mm: whose limit @pages count against, or NULL: they are copies of our own
- * @mm_held: holds a reference to @mm, as nobody else might: of memory channels, when it is
- *	     not that of who opened the file
+ * @mm_held: holds a reference to @mm
+ * @counted: in the statistics of the channel, when it succeeds
  * @nr_pages: length of @pages
  * @max_pages: room in @pages and @vecs
  * @pages: pinned, or our own
@@ -41,6 +41,7 @@ struct rchar_transfer {
 	struct work_struct work;
 	struct mm_struct *mm;
 	bool mm_held;
+	bool counted;
 	unsigned int nr_pages;
 	unsigned int max_pages;
 	struct page **pages;
@@ -53,7 +54,8 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
 void rchar_transfer_put(struct rchar_transfer *t);
 struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
 					  struct rchar_keys *keys, u64 offset, bool write,
-					  struct iov_iter *iter, size_t len, gfp_t gfp);
+					  struct iov_iter *iter, size_t len,
+					  const struct mm_struct *kept, gfp_t gfp);
 int rchar_transfer_bounce(struct rchar_transfer *t, size_t len);
 size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter);
 void rchar_transfer_start(struct rchar_transfer *t, struct kiocb *iocb);

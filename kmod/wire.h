@@ -82,7 +82,7 @@ struct rchar_wire_hello {
 };
 
 struct rchar_wire_open {
-	__u8 type;		/* enum rchar_type */
+	__u8 type;		/* enum rchar_channel_type */
 	__u8 flags;		/* RCHAR_OPEN_* */
 	__u8 reserved[2];
 	__le32 max_message;	/* of the opener's channel; 0 for streams */

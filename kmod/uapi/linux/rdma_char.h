@@ -21,7 +21,7 @@
 /* Longest channel name in bytes, without the terminating NUL. */
 #define RCHAR_NAME_MAX		31
 
-enum rchar_type {
+enum rchar_channel_type {
 	RCHAR_TYPE_STREAM = 1,	/* bytes in order */
 	RCHAR_TYPE_MESSAGE,	/* boundaries kept */
 	RCHAR_TYPE_MEMORY,	/* a remote region */
@@ -132,7 +132,7 @@ enum rchar_reason {
  * behind what the module knows. So 0 means "not known" in every later field.
  */
 struct rchar_info {
-	__u32 type;			/* enum rchar_type */
+	__u32 type;			/* enum rchar_channel_type */
 	__u32 role;			/* enum rchar_role */
 	__u32 state;			/* enum rchar_session_state */
 	__u32 reason;			/* enum rchar_reason, when it has ended */
@@ -209,7 +209,7 @@ enum rchar_cmd {
 enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_PAD = 1,
 	RCHAR_A_CHANNEL_NAME,			/* string */
-	RCHAR_A_CHANNEL_TYPE,			/* u32 enum rchar_type */
+	RCHAR_A_CHANNEL_TYPE,			/* u32 enum rchar_channel_type */
 	RCHAR_A_CHANNEL_ROLE,			/* u32 enum rchar_role */
 	RCHAR_A_CHANNEL_LOCAL,			/* sockaddr */
 	RCHAR_A_CHANNEL_PEER,			/* sockaddr */
