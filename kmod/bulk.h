@@ -12,7 +12,6 @@
 struct iov_iter;
 struct rchar_bulk_in;
 struct rchar_bulk_out;
-struct rchar_lane;
 struct rchar_rxbuf;
 struct rchar_session;
 
@@ -38,8 +37,6 @@ struct rchar_bulk {
 ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u32 room);
 enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
 					struct rchar_rxbuf *rxb);
-void rchar_bulk_lane_setup(struct rchar_lane *lane);
-void rchar_bulk_lane_gone(struct rchar_lane *lane);
 
 /**
  * struct rchar_bulk_reader - a read() that sleeps

@@ -8,7 +8,6 @@
 #include "bulk.h"
 #include <linux/highmem.h>
 #include <linux/mm.h>
-#include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "channel.h"
@@ -16,6 +15,7 @@
 #include "inject.h"
 #include "lane.h"
 #include "ledger.h"
+#include "mr.h"
 #include "pin.h"
 #include "rxbuf.h"
 #include "seq.h"
@@ -24,19 +24,14 @@
 
 /* At any alignment. */
 #define PAGES_MAX	(RCHAR_WIRE_BULK_MAX / PAGE_SIZE + 1)
-
-/* Memory regions of a lane that wait for the next write. */
-#define MRS_MAX		16
+static_assert(PAGES_MAX <= RCHAR_MR_PAGES);
 
 /**
  * struct rchar_bulk_out - bytes that the peer may read
- * @entry: of rchar_lane.bulks; its bulks_reg.lock
+ * @owner: of registrations of kind RCHAR_MRS_ONE
  * @session: whose write() it is; that holds it
  * @lane: where it is registered; holds a reference
- * @mr: registers @sgt; bulks_reg.lock, like the two below
- * @sgt: @pages, mapped for the device
- * @mapped: entries of @sgt that are
- * @key: what the peer is told
+ * @mr: @pages; the lock of those registrations
  * @len: bytes
  * @end: the session's offset behind them; session lock, like the two below
  * @answered: the peer has said what came of it, or may not say so any more
@@ -47,13 +42,10 @@
  * @pages: pinned
  */
 struct rchar_bulk_out {
-	struct list_head entry;
+	struct rchar_mr_owner owner;
 	struct rchar_session *session;
 	struct rchar_lane *lane;
-	struct ib_mr *mr;
-	struct sg_table sgt;
-	int mapped;
-	u32 key;
+	struct rchar_mr mr;
 	u32 len;
 	u32 end;
 	bool answered;
@@ -90,154 +82,61 @@ static void release(struct rchar_bulk_out *b)
 	kfree(b);
 }
 
-/* ---- registration; all of it under the lane's bulks_reg.lock ---- */
+/* ---- registration ---- */
 
-static void unmap(struct rchar_bulk_out *b)
+static struct rchar_mrs *mrs_of(struct rchar_bulk_out *b)
 {
-	if (b->mapped)
-		ib_dma_unmap_sg(b->lane->cm_id->device, b->sgt.sgl, b->sgt.orig_nents,
-				DMA_TO_DEVICE);
-	b->mapped = 0;
-	sg_free_table(&b->sgt);
+	return &b->lane->mrs[RCHAR_MRS_ONE];
 }
 
-/**
- * rchar_bulk_lane_setup() - what a new lane is good for
- * @lane: the lane
- *
- * Nothing over iWARP, where the peer would decline.
- */
-void rchar_bulk_lane_setup(struct rchar_lane *lane)
+/* The lane is drained: the peer does not read any more. */
+static void bulk_lane_gone(struct rchar_mr_owner *owner)
 {
-	u32 max = lane->cm_id->device->attrs.max_fast_reg_page_list_len;
+	struct rchar_bulk_out *b = container_of(owner, struct rchar_bulk_out, owner);
+	struct rchar_session *s = b->session;
 
-	/* One more than is used: see map_chunk() in export.c. */
-	lane->bulk_pages = lane->signal_all || !max ? 0 : min_t(u32, PAGES_MAX, max - 1);
-}
-
-/* Regions wait for the next write: to make one may be a command to the device. */
-static struct ib_mr *get_mr(struct rchar_lane *lane)
-{
-	struct ib_mr *mr = list_first_entry_or_null(&lane->bulk_mrs, struct ib_mr, qp_entry);
-
-	if (mr) {
-		list_del(&mr->qp_entry);
-		lane->nr_bulk_mrs--;
-		return mr;
-	}
-	if (rchar_inject_verbs())
-		return ERR_PTR(-ENOMEM);
-	return ib_alloc_mr(lane->pd, IB_MR_TYPE_MEM_REG, lane->bulk_pages + 1);
-}
-
-static void put_mr(struct rchar_lane *lane, struct ib_mr *mr)
-{
-	if (lane->nr_bulk_mrs == MRS_MAX) {
-		ib_dereg_mr(mr);
-		return;
-	}
-	list_add(&mr->qp_entry, &lane->bulk_mrs);
-	lane->nr_bulk_mrs++;
-}
-
-static bool map(struct rchar_bulk_out *b)
-{
-	struct ib_device *dev = b->lane->cm_id->device;
-
-	if (sg_alloc_table_from_pages(&b->sgt, b->pages, b->nr_pages, b->offset, b->len,
-				      GFP_KERNEL | __GFP_NOWARN))
-		return false;
-	b->mapped = ib_dma_map_sg(dev, b->sgt.sgl, b->sgt.orig_nents, DMA_TO_DEVICE);
-	if (!b->mapped)
-		return false;
-	b->mr = get_mr(b->lane);
-	if (IS_ERR(b->mr)) {
-		b->mr = NULL;
-		return false;
-	}
-	if (ib_map_mr_sg(b->mr, b->sgt.sgl, b->mapped, NULL, PAGE_SIZE) != b->mapped)
-		return false;
-	/* Of a bounce buffer (swiotlb) it may be another. */
-	if (offset_in_page(b->mr->iova) != b->offset)
-		return false;
-	/* Soft devices would tell the peer kernel addresses. */
-	b->mr->iova = b->offset;
-	ib_update_fast_reg_key(b->mr, ib_inc_rkey(b->mr->rkey));
-	b->key = b->mr->rkey;
-	return true;
+	rchar_mr_free(mrs_of(b), &b->mr);
+	WRITE_ONCE(b->gone, true);
+	list_del_init(&owner->entry);
+	wake_up_all(&s->ack_wait);
 }
 
 /* From here on the peer may read. */
 static bool enlist(struct rchar_bulk_out *b)
 {
-	struct rchar_lane *lane = b->lane;
-	struct ib_reg_wr wr;
+	struct rchar_mrs *mrs = mrs_of(b);
 	bool ok;
 
-	mutex_lock(&lane->bulks_reg.lock);
-	ok = READ_ONCE(lane->state) == RCHAR_LANE_UP && map(b);
+	mutex_lock(&mrs->lock);
+	ok = READ_ONCE(b->lane->state) == RCHAR_LANE_UP &&
+	     !rchar_mr_map(mrs, &b->mr, b->pages, b->nr_pages, b->offset, b->len,
+			   DMA_TO_DEVICE);
 	if (ok) {
-		wr = (struct ib_reg_wr){
-			.wr.opcode = IB_WR_REG_MR,
-			.mr = b->mr,
-			.key = b->key,
-			.access = IB_ACCESS_REMOTE_READ,
-		};
 		/* When this fails the lane goes, and with it what it has. */
-		list_add(&b->entry, &lane->bulks);
-		ok = !rchar_lane_register(lane, &lane->bulks_reg, &wr, 1);
+		list_add(&b->owner.entry, &mrs->owners);
+		ok = !rchar_mr_register(mrs, &b->mr, 1, IB_ACCESS_REMOTE_READ);
 	} else {
-		if (b->mr)
-			put_mr(lane, b->mr);
-		b->mr = NULL;
-		unmap(b);
+		rchar_mr_put(mrs, &b->mr);
 	}
-	mutex_unlock(&lane->bulks_reg.lock);
+	mutex_unlock(&mrs->lock);
 	return ok;
 }
 
 /* Afterwards the peer can not read any more. Sleeps. */
 static void take_back(struct rchar_bulk_out *b)
 {
-	struct rchar_lane *lane = b->lane;
+	struct rchar_mrs *mrs = mrs_of(b);
 
-	mutex_lock(&lane->bulks_reg.lock);
-	if (!list_empty(&b->entry) && !rchar_lane_invalidate(lane, &lane->bulks_reg, b->key)) {
-		list_del_init(&b->entry);
-		put_mr(lane, b->mr);
-		unmap(b);
+	mutex_lock(&mrs->lock);
+	if (!list_empty(&b->owner.entry) && !rchar_mr_invalidate(mrs, &b->mr)) {
+		list_del_init(&b->owner.entry);
+		rchar_mr_put(mrs, &b->mr);
 	}
-	mutex_unlock(&lane->bulks_reg.lock);
+	mutex_unlock(&mrs->lock);
 	/* What could not be taken back goes with the lane, and that has failed. */
-	wait_event(b->session->ack_wait, data_race(list_empty_careful(&b->entry)));
-	mutex_lock(&lane->bulks_reg.lock);
-	mutex_unlock(&lane->bulks_reg.lock);
-}
-
-/**
- * rchar_bulk_lane_gone() - teardown of a lane: nobody reads from it any more
- * @lane: the lane, drained
- *
- * Context: process.
- */
-void rchar_bulk_lane_gone(struct rchar_lane *lane)
-{
-	struct rchar_bulk_out *b, *tmp;
-	struct ib_mr *mr, *next;
-
-	mutex_lock(&lane->bulks_reg.lock);
-	list_for_each_entry_safe(b, tmp, &lane->bulks, entry) {
-		ib_dereg_mr(b->mr);
-		unmap(b);
-		WRITE_ONCE(b->gone, true);
-		list_del_init(&b->entry);
-		wake_up_all(&b->session->ack_wait);
-	}
-	list_for_each_entry_safe(mr, next, &lane->bulk_mrs, qp_entry) {
-		list_del(&mr->qp_entry);
-		ib_dereg_mr(mr);
-	}
-	mutex_unlock(&lane->bulks_reg.lock);
+	wait_event(b->session->ack_wait, data_race(list_empty_careful(&b->owner.entry)));
+	mutex_lock(&mrs->lock);
+	mutex_unlock(&mrs->lock);
 }
 
 /* ---- frames ---- */
@@ -250,7 +149,7 @@ static int offer(struct rchar_bulk_out *b)
 	struct rchar_wire_bulk wire = {
 		.id = cpu_to_le32(++bulk->id),
 		.attempt = cpu_to_le32(b->lane->self.attempt),
-		.key = cpu_to_le32(b->key),
+		.key = cpu_to_le32(b->mr.mr->rkey),
 		.offset = cpu_to_le32(b->offset),
 		.len = cpu_to_le32(b->len),
 	};
@@ -435,13 +334,15 @@ ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u
 	if (!b)
 		return 0;
 	rchar_ledger_add(RCHAR_OBJ_BULK);
-	INIT_LIST_HEAD(&b->entry);
+	INIT_LIST_HEAD(&b->owner.entry);
+	b->owner.gone = bulk_lane_gone;
 	b->session = session;
 	b->lane = rchar_flow_get_lane(session->flow);
-	if (!b->lane || !b->lane->bulk_pages)
+	/* Over iWARP the peer would decline. */
+	if (!b->lane || b->lane->signal_all || rchar_mrs_pages(mrs_of(b)) < 2)
 		goto out;
 	/* At any alignment. */
-	len = min_t(u32, len, (b->lane->bulk_pages - 1) * PAGE_SIZE);
+	len = min_t(u32, len, (rchar_mrs_pages(mrs_of(b)) - 1) * PAGE_SIZE);
 	if (len < RCHAR_WIRE_BULK_MIN || !pin(b, from, len))
 		goto out;
 	if (!enlist(b) || offer(b)) {

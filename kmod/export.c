@@ -5,10 +5,8 @@
  * when the connection breaks.
  */
 #include "export.h"
-#include <linux/dma-mapping.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
-#include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include "account.h"
@@ -25,8 +23,6 @@
 
 /* Pages of a chunk at most: 1 MiB. Devices may allow fewer. */
 #define CHUNK_PAGES_MAX		256
-/* Registrations posted at once. */
-#define BATCH			RCHAR_LANE_REG
 
 /*
  * A peer that takes frames one by one makes each batch slow, and others wait for the lock: so
@@ -38,29 +34,7 @@
 /* Registering waits for completions, teardown of lanes waits for registering. */
 static struct workqueue_struct *export_wq;
 
-/**
- * struct rchar_export_chunk - one memory region
- * @mr: its key is what the peer is told
- * @sgt: the pages, mapped for the device
- * @mapped: entries of @sgt that are
- */
-struct rchar_export_chunk {
-	struct ib_mr *mr;
-	struct sg_table sgt;
-	int mapped;
-};
-
 /* ---- one connection ---- */
-
-static void free_chunk(struct rchar_export_chunk *c, struct ib_device *dev)
-{
-	/* First the key: from here on nothing comes in. */
-	if (c->mr)
-		ib_dereg_mr(c->mr);
-	if (c->mapped)
-		ib_dma_unmap_sg(dev, c->sgt.sgl, c->sgt.orig_nents, DMA_BIDIRECTIONAL);
-	sg_free_table(&c->sgt);
-}
 
 static void set_lane(struct rchar_export *export, struct rchar_lane *lane)
 {
@@ -81,41 +55,33 @@ static struct rchar_lane *get_lane(struct rchar_export *export)
 	return lane;
 }
 
-/* With exports_reg.lock of the lane. */
+static struct rchar_mrs *mrs_of(struct rchar_lane *lane)
+{
+	return &lane->mrs[RCHAR_MRS_MANY];
+}
+
 static void unmap(struct rchar_export *export)
 {
 	struct rchar_lane *lane = export->lane;
 	u32 i;
 
-	lockdep_assert_held(&lane->exports_reg.lock);
+	lockdep_assert_held(&mrs_of(lane)->lock);
 	for (i = 0; i < export->nr; i++) {
-		free_chunk(&export->chunks[i], lane->cm_id->device);
+		rchar_mr_free(mrs_of(lane), &export->chunks[i]);
 		cond_resched();
 	}
 	kvfree(export->chunks);
 	export->chunks = NULL;
 	export->nr = 0;
-	list_del_init(&export->entry);
+	list_del_init(&export->owner.entry);
 	/* The last touch: who sees that there is no lane may free it. */
 	set_lane(export, NULL);
 	rchar_lane_put(lane);
 }
 
-/*
- * Peers and programs look at the same pages at any time: there is no moment to synchronize a
- * bounce buffer (swiotlb) or a cache that the device does not see.
- */
-static bool bounced(struct ib_device *dev, const struct sg_table *sgt, int mapped)
+static void export_lane_gone(struct rchar_mr_owner *owner)
 {
-	struct scatterlist *sg;
-	int i;
-
-	if (ib_uses_virt_dma(dev))
-		return false;
-	for_each_sg(sgt->sgl, sg, mapped, i)
-		if (dma_need_sync(dev->dma_device, sg_dma_address(sg)))
-			return true;
-	return false;
+	unmap(container_of(owner, struct rchar_export, owner));
 }
 
 static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i)
@@ -123,46 +89,19 @@ static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i
 	unsigned long first = (unsigned long)i << (export->shift - PAGE_SHIFT);
 	unsigned long n = min(export->region->nr_pages - first,
 			      1UL << (export->shift - PAGE_SHIFT));
-	struct rchar_export_chunk *c = &export->chunks[i];
-	struct ib_device *dev = lane->cm_id->device;
+	struct rchar_mr *m = &export->chunks[i];
 	int ret;
 
-	ret = sg_alloc_table_from_pages(&c->sgt, export->region->pages + first, n, 0,
-					n << PAGE_SHIFT,
-					GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
-	if (ret)
-		return ret;
-	c->mapped = ib_dma_map_sg(dev, c->sgt.sgl, c->sgt.orig_nents, DMA_BIDIRECTIONAL);
-	if (!c->mapped)
-		return -ENOMEM;
-	if (bounced(dev, &c->sgt, c->mapped))
-		return -EOPNOTSUPP;
-	ret = rchar_inject_verbs();
-	if (ret)
-		return ret;
-	/* One more than is used, where the device has room: at the end of a full memory
-	 * region soft-RoCE in 6.1 looks for the next page (rxe_mr_copy()).
-	 */
-	c->mr = ib_alloc_mr(lane->pd, IB_MR_TYPE_MEM_REG,
-			    min_t(u32, n + 1, dev->attrs.max_fast_reg_page_list_len));
-	if (IS_ERR(c->mr)) {
-		ret = PTR_ERR(c->mr);
-		c->mr = NULL;
-		return ret;
-	}
-	ret = ib_map_mr_sg(c->mr, c->sgt.sgl, c->mapped, NULL, PAGE_SIZE);
-	if (ret != c->mapped)
-		return ret < 0 ? ret : -EINVAL;
-	/* The peer's offsets begin at 0: soft devices would tell it kernel addresses. */
-	c->mr->iova = 0;
-	ib_update_fast_reg_key(c->mr, ib_inc_rkey(c->mr->rkey));
-	return 0;
+	ret = rchar_mr_map(mrs_of(lane), m, export->region->pages + first, n, 0,
+			   n << PAGE_SHIFT, DMA_BIDIRECTIONAL);
+	if (!ret && rchar_mr_bounced(mrs_of(lane), m))
+		ret = -EOPNOTSUPP;
+	return ret;
 }
 
 static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int access = IB_ACCESS_REMOTE_READ;
-	struct ib_reg_wr wrs[BATCH];
 	u32 i, n, slow = 0;
 	int ret;
 
@@ -176,19 +115,13 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 
 		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
 			return -ECONNRESET;
-		for (n = 0; n < BATCH && i + n < export->nr; n++) {
+		for (n = 0; n < RCHAR_MR_BATCH && i + n < export->nr; n++) {
 			ret = map_chunk(export, lane, i + n);
 			if (ret)
 				return ret;
-			wrs[n] = (struct ib_reg_wr){
-				.wr.opcode = IB_WR_REG_MR,
-				.mr = export->chunks[i + n].mr,
-				.key = export->chunks[i + n].mr->rkey,
-				.access = access,
-			};
 		}
 		rchar_inject_delay(RCHAR_DELAY_REGISTER);
-		ret = rchar_lane_register(lane, &lane->exports_reg, wrs, n);
+		ret = rchar_mr_register(mrs_of(lane), &export->chunks[i], n, access);
 		if (ret)
 			return ret;
 		slow += time_after(jiffies, begun + msecs_to_jiffies(SLOW_MS));
@@ -207,11 +140,11 @@ static u8 chunk_shift(const struct ib_device *dev)
 	return PAGE_SHIFT + ilog2(max(pages, 1u));
 }
 
-/* With exports_reg.lock of the lane. */
 static int map(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret;
 
+	lockdep_assert_held(&mrs_of(lane)->lock);
 	export->shift = chunk_shift(lane->cm_id->device);
 	export->nr = ((export->region->size - 1) >> export->shift) + 1;
 	export->chunks = kvcalloc(export->nr, sizeof(*export->chunks),
@@ -222,7 +155,7 @@ static int map(struct rchar_export *export, struct rchar_lane *lane)
 	}
 	kref_get(&lane->ref);
 	set_lane(export, lane);
-	list_add(&export->entry, &lane->exports);
+	list_add(&export->owner.entry, &mrs_of(lane)->owners);
 	ret = register_chunks(export, lane);
 	/* On a lane that is going some may still be in the send queue: they are freed when
 	 * that is drained.
@@ -292,7 +225,7 @@ static int map_on(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret = 0;
 
-	mutex_lock(&lane->exports_reg.lock);
+	mutex_lock(&mrs_of(lane)->lock);
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && export->lane != lane) {
 		ret = map(export, lane);
 		if (!ret)
@@ -301,7 +234,7 @@ static int map_on(struct rchar_export *export, struct rchar_lane *lane)
 		if (READ_ONCE(lane->state) != RCHAR_LANE_UP)
 			ret = 0;
 	}
-	mutex_unlock(&lane->exports_reg.lock);
+	mutex_unlock(&mrs_of(lane)->lock);
 	return ret;
 }
 
@@ -330,10 +263,10 @@ static void revoke(struct rchar_export *export)
 	if (!lane)
 		return;
 	/* A lane that goes takes them back, too. */
-	mutex_lock(&lane->exports_reg.lock);
+	mutex_lock(&mrs_of(lane)->lock);
 	if (export->lane == lane)
 		unmap(export);
-	mutex_unlock(&lane->exports_reg.lock);
+	mutex_unlock(&mrs_of(lane)->lock);
 	rchar_lane_put(lane);
 }
 
@@ -379,7 +312,8 @@ static int export_create(struct rchar_session *s)
 	rchar_region_get(export->region);
 	spin_lock_init(&export->lock);
 	INIT_WORK(&export->work, export_work);
-	INIT_LIST_HEAD(&export->entry);
+	INIT_LIST_HEAD(&export->owner.entry);
+	export->owner.gone = export_lane_gone;
 	return 0;
 }
 
@@ -393,22 +327,6 @@ static void export_free(struct rchar_session *s)
 	if (export->region)
 		rchar_region_put(export->region);
 	rchar_ledger_del(RCHAR_OBJ_EXPORT);
-}
-
-/**
- * rchar_export_lane_gone() - teardown of a lane: all keys on it go
- * @lane: the lane, drained
- *
- * Context: process.
- */
-void rchar_export_lane_gone(struct rchar_lane *lane)
-{
-	struct rchar_export *export, *tmp;
-
-	mutex_lock(&lane->exports_reg.lock);
-	list_for_each_entry_safe(export, tmp, &lane->exports, entry)
-		unmap(export);
-	mutex_unlock(&lane->exports_reg.lock);
 }
 
 /* ---- sessions of peers ---- */

@@ -3,10 +3,10 @@
 #ifndef RCHAR_EXPORT_H
 #define RCHAR_EXPORT_H
 
-#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+#include "mr.h"
 
 /* MAP frames of earlier connections that may wait beside those of two. */
 #define RCHAR_EXPORT_STALE_MAX	8
@@ -14,7 +14,6 @@
 struct rchar_lane;
 struct rchar_region;
 struct rchar_session;
-struct rchar_export_chunk;
 
 /**
  * struct rchar_export - keys of a session: the private data of the type
@@ -22,9 +21,9 @@ struct rchar_export_chunk;
  * @region: holds a reference, until the session is dead and the keys are void; session lock
  * @work: makes keys for a connection that came up, or takes them back
  * @lock: protects the pointer @lane
- * @lane: where @chunks are registered; holds a reference. All below is protected by
- *	  exports_reg.lock of that lane.
- * @entry: of rchar_lane.exports
+ * @lane: where @chunks are registered; holds a reference. All below is protected by the lock
+ *	  of its registrations, of kind RCHAR_MRS_MANY.
+ * @owner: of those
  * @nr: length of @chunks
  * @shift: a chunk has 1 << @shift bytes
  * @chunks: memory regions, one after the other
@@ -35,13 +34,11 @@ struct rchar_export {
 	struct work_struct work;
 	spinlock_t lock;
 	struct rchar_lane *lane;
-	struct list_head entry;
+	struct rchar_mr_owner owner;
 	u32 nr;
 	u8 shift;
-	struct rchar_export_chunk *chunks;
+	struct rchar_mr *chunks;
 };
-
-void rchar_export_lane_gone(struct rchar_lane *lane);
 
 int rchar_export_init(void);
 void rchar_export_exit(void);

@@ -87,7 +87,7 @@ static struct rchar_txbuf *next_frame(struct rchar_flow *flow, struct rchar_lane
 {
 	struct rchar_txbuf *txb = next_control(lane);
 
-	if (txb || !lane->tx.ready)
+	if (txb || !lane->sq.ready)
 		return txb;
 	txb = next_sequenced(flow);
 	if (txb)
@@ -124,7 +124,7 @@ static void pump(struct rchar_flow *flow)
 			rchar_lane_tx_post(lane);
 	}
 	rchar_lane_tx_post(lane);
-	if (flow->next && lane->tx.ready && !rchar_credit_may_send(&lane->tx.credit))
+	if (flow->next && lane->sq.ready && !rchar_credit_may_send(&lane->tx.credit))
 		rchar_stats_inc(&flow->link->stats.credit_stalls);
 }
 
@@ -656,7 +656,7 @@ void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 res
 		   list_first_entry_or_null(&flow->queue, struct rchar_txbuf, queue));
 	flow->rx_acked = flow->rx_next;
 	flow->ack_now = false;
-	lane->tx.open = true;
+	lane->sq.open = true;
 	spin_unlock_bh(&flow->lock);
 	finish_acked(flow, &acked);
 }
@@ -670,7 +670,7 @@ void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	spin_lock_bh(&flow->lock);
 	if (flow->lane == lane) {
-		lane->tx.ready = true;
+		lane->sq.ready = true;
 		pump(flow);
 	}
 	spin_unlock_bh(&flow->lock);
@@ -685,7 +685,7 @@ void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
 void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	spin_lock_bh(&flow->lock);
-	lane->tx.open = false;
+	lane->sq.open = false;
 	if (flow->lane == lane) {
 		WRITE_ONCE(flow->lane, NULL);
 		WRITE_ONCE(flow->next, NULL);

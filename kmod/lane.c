@@ -7,9 +7,7 @@
  */
 #include "lane.h"
 #include <linux/slab.h>
-#include "bulk.h"
 #include "cm.h"
-#include "export.h"
 #include "flow.h"
 #include "ibdev.h"
 #include "inject.h"
@@ -18,10 +16,6 @@
 #include "trace.h"
 
 #define RTU_MS		1000	/* the RTU may come so long after the first frame */
-/* A registration takes so long at most, with all that was posted before it: as for the
- * keepalive, 8 MiB are on their way in this time on any network worth RDMA.
- */
-#define REG_MS		(3 * RCHAR_LINK_KEEPALIVE_MS)
 #define STOP_REP_MS	2000	/* a CM that was notified gets so long to stop its REP */
 
 /* Teardown waits for the CM and the device; it must not share a queue with what waits
@@ -257,7 +251,7 @@ static void tx_done(struct ib_cq *cq, struct ib_wc *wc)
 bool rchar_lane_tx_room(struct rchar_lane *lane)
 {
 	lockdep_assert_held(&lane->flow->lock);
-	return lane->tx.open && lane->tx.used < RCHAR_LANE_SQ &&
+	return lane->sq.open && lane->tx.used < RCHAR_LANE_SQ &&
 	       rchar_credit_may_send(&lane->tx.credit);
 }
 
@@ -287,7 +281,7 @@ struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane)
 
 static void stage_failed(struct rchar_lane *lane)
 {
-	lane->tx.open = false;
+	lane->sq.open = false;
 	rchar_lane_fail(lane, RCHAR_REASON_NO_MEMORY);
 }
 
@@ -310,7 +304,7 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	txb->hdr.ack = ack;
 	rchar_hdr_encode(&txb->wire, &txb->hdr);
 	rchar_txbuf_get(txb);
-	rchar_lane_tx_begin(lane);
+	rchar_sq_begin(&lane->sq);
 	list_add_tail(&txb->posted, &tx->posted);
 	tx->used++;
 	if (rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey)) {
@@ -333,23 +327,6 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	trace_rchar_frame_tx(lane, &txb->hdr);
 }
 
-static bool tx_busy(const struct rchar_lane *lane)
-{
-	return !list_empty(&lane->tx.posted) || lane->rdma.used ||
-	       lane->exports_reg.busy || lane->bulks_reg.busy;
-}
-
-/**
- * rchar_lane_tx_begin() - something is about to be posted
- * @lane: the lane
- */
-void rchar_lane_tx_begin(struct rchar_lane *lane)
-{
-	lockdep_assert_held(&lane->flow->lock);
-	if (!tx_busy(lane))
-		lane->tx.moved_at = jiffies;
-}
-
 /**
  * rchar_lane_tx_stuck_ms() - how long the send queue has stood still
  * @lane: the lane
@@ -364,8 +341,8 @@ unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
 	unsigned int ms = 0;
 
 	spin_lock_bh(&lane->flow->lock);
-	if (tx_busy(lane))
-		ms = jiffies_to_msecs(jiffies - lane->tx.moved_at);
+	if (lane->sq.used)
+		ms = jiffies_to_msecs(jiffies - lane->sq.moved_at);
 	spin_unlock_bh(&lane->flow->lock);
 	return ms;
 }
@@ -390,14 +367,14 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 	tx->last->wr.send_flags = IB_SEND_SIGNALED;
 	tx->first = NULL;
 	tx->last = NULL;
-	if (!tx->open)
+	if (!lane->sq.open)
 		return;
 	/* A prefix may have been accepted: they are all on the list, and freed only
 	 * after the drain.
 	 */
 	if (rchar_inject(RCHAR_FAULT_POST_SEND) ||
 	    ib_post_send(lane->cm_id->qp, &first->wr, &bad)) {
-		tx->open = false;
+		lane->sq.open = false;
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	} else if (rchar_inject(RCHAR_FAULT_QP)) {
 		queue_work(lane_wq, &lane->break_work);
@@ -425,10 +402,10 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 	struct rchar_txbuf *txb, *tmp;
 
 	lockdep_assert_held(&lane->flow->lock);
-	lane->tx.moved_at = jiffies;
 	list_for_each_entry_safe(txb, tmp, &lane->tx.posted, posted) {
 		rchar_txbuf_unmap(txb, lane->cm_id->device);
 		lane->tx.used--;
+		rchar_sq_end(&lane->sq);
 		if (txb->reserved) {
 			list_del_init(&txb->posted);
 			txb->busy = false;
@@ -492,6 +469,11 @@ static int alloc_rxbufs(struct rchar_lane *lane)
 
 static void teardown_work(struct work_struct *work);
 
+static void sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
+{
+	rchar_lane_fail(container_of(sq, struct rchar_lane, sq), reason);
+}
+
 /**
  * rchar_lane_create() - a lane without a connection
  * @link: the link it will be a lane of
@@ -506,6 +488,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 				     bool initiator)
 {
 	struct rchar_lane *lane = kzalloc(sizeof(*lane), GFP_KERNEL);
+	int i;
 
 	if (!lane)
 		return NULL;
@@ -527,13 +510,10 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
 	init_completion(&lane->cm_connected);
-	init_completion(&lane->exports_reg.done);
-	mutex_init(&lane->exports_reg.lock);
-	init_completion(&lane->bulks_reg.done);
-	mutex_init(&lane->bulks_reg.lock);
-	INIT_LIST_HEAD(&lane->exports);
-	INIT_LIST_HEAD(&lane->bulks);
-	INIT_LIST_HEAD(&lane->bulk_mrs);
+	lane->sq.lock = &lane->flow->lock;
+	lane->sq.fail = sq_fail;
+	for (i = 0; i < RCHAR_MRS_KINDS; i++)
+		rchar_mrs_init(&lane->mrs[i], &lane->sq);
 	INIT_WORK(&lane->teardown, teardown_work);
 	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
 	INIT_WORK(&lane->adopt_work, rchar_link_adopt_work);
@@ -571,8 +551,8 @@ void rchar_lane_connect(struct rchar_lane *lane)
 	queue_work(lane_wq, &lane->connect_work);
 }
 
-/* One more is for what a large write registers or takes back. */
-#define SQ_SIZE	(RCHAR_LANE_SQ + RCHAR_LANE_RDMA + RCHAR_LANE_REG + 1)
+/* Of registrations a batch of the one kind, and one of the other. */
+#define SQ_SIZE	(RCHAR_LANE_SQ + RCHAR_LANE_RDMA + RCHAR_MR_BATCH + 1)
 
 static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 {
@@ -596,6 +576,8 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 		lane->pd = NULL;
 		return ret;
 	}
+	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_MANY], lane->pd, 0);
+	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_ONE], lane->pd, RCHAR_MR_PAGES);
 	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;
@@ -610,9 +592,11 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	attr.send_cq = lane->cq;
 	attr.recv_cq = lane->cq;
 	ret = rchar_inject_verbs() ?: rdma_create_qp(lane->cm_id, lane->pd, &attr);
-	if (!ret)
-		lane->qpn = lane->cm_id->qp->qp_num;
-	return ret;
+	if (ret)
+		return ret;
+	lane->sq.qp = lane->cm_id->qp;
+	lane->qpn = lane->sq.qp->qp_num;
+	return 0;
 }
 
 static int post_all(struct rchar_lane *lane, struct ib_device *dev)
@@ -664,7 +648,6 @@ int rchar_lane_setup(struct rchar_lane *lane)
 	lane->atomics = dev->attrs.atomic_cap != IB_ATOMIC_NONE && !lane->signal_all;
 	lane->rdma_sge = min_t(int, dev->attrs.max_send_sge, RCHAR_RDMA_SGE);
 	lane->rdma_sge_rd = clamp_t(int, dev->attrs.max_sge_rd, 1, lane->rdma_sge);
-	rchar_bulk_lane_setup(lane);
 	lane->ibdev = rchar_ibdev_attach(dev, lane);
 	if (!lane->ibdev)
 		return -ENODEV;
@@ -688,101 +671,6 @@ void rchar_lane_up(struct rchar_lane *lane)
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_READY);
 	rchar_link_lane_up(lane->link, lane);
 	rchar_flow_ready(lane->flow, lane);
-}
-
-/* ---- memory registration ---- */
-
-static void reg_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct rchar_lane_reg *reg = container_of(wc->wr_cqe, struct rchar_lane_reg, cqe);
-	struct rchar_lane *lane = cq->cq_context;
-
-	if (wc->status != IB_WC_SUCCESS) {
-		trace_rchar_wc_error(lane, "reg", wc->status);
-		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
-	}
-	WRITE_ONCE(reg->status, wc->status);
-	complete(&reg->done);
-}
-
-/* Post, and wait until the last one has completed; that one is signaled. */
-static int post_and_wait(struct rchar_lane *lane, struct rchar_lane_reg *reg,
-			 struct ib_send_wr *first)
-{
-	struct rchar_flow *flow = lane->flow;
-	const struct ib_send_wr *bad;
-	int ret = -ENOTCONN;
-
-	lockdep_assert_held(&reg->lock);
-	reg->cqe.done = reg_done;
-	reinit_completion(&reg->done);
-	spin_lock_bh(&flow->lock);
-	if (flow->lane == lane && lane->tx.open) {
-		rchar_lane_tx_begin(lane);
-		reg->busy = true;
-		ret = ib_post_send(lane->cm_id->qp, first, &bad);
-	}
-	spin_unlock_bh(&flow->lock);
-	if (ret) {
-		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
-		return ret;
-	}
-	/* Behind frames that a peer takes one by one this could take for ever. The drain of a
-	 * lane that goes brings it back, too.
-	 */
-	if (!wait_for_completion_timeout(&reg->done, msecs_to_jiffies(REG_MS))) {
-		rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
-		wait_for_completion(&reg->done);
-	}
-	spin_lock_bh(&flow->lock);
-	reg->busy = false;
-	lane->tx.moved_at = jiffies;
-	spin_unlock_bh(&flow->lock);
-	return READ_ONCE(reg->status) == IB_WC_SUCCESS ? 0 : -EIO;
-}
-
-/**
- * rchar_lane_register() - register memory, and wait until it is
- * @lane: the lane
- * @reg: of the lane; the caller holds its lock
- * @wrs: the registrations, filled in but for what chains them
- * @n: how many, at most RCHAR_LANE_REG
- *
- * Context: process.
- * Return: 0; -ENOTCONN when the lane is going; -EIO. The lane fails unless it is 0.
- */
-int rchar_lane_register(struct rchar_lane *lane, struct rchar_lane_reg *reg,
-			struct ib_reg_wr *wrs, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++) {
-		wrs[i].wr.wr_cqe = &reg->cqe;
-		wrs[i].wr.next = i + 1 < n ? &wrs[i + 1].wr : NULL;
-		wrs[i].wr.send_flags = i + 1 < n ? 0 : IB_SEND_SIGNALED;
-	}
-	return post_and_wait(lane, reg, &wrs[0].wr);
-}
-
-/**
- * rchar_lane_invalidate() - take a registration back, and wait until it is
- * @lane: the lane
- * @reg: as rchar_lane_register()
- * @key: of the memory region
- *
- * Context: process.
- * Return: as rchar_lane_register().
- */
-int rchar_lane_invalidate(struct rchar_lane *lane, struct rchar_lane_reg *reg, u32 key)
-{
-	struct ib_send_wr wr = {
-		.wr_cqe = &reg->cqe,
-		.opcode = IB_WR_LOCAL_INV,
-		.send_flags = IB_SEND_SIGNALED,
-		.ex.invalidate_rkey = key,
-	};
-
-	return post_and_wait(lane, reg, &wr);
 }
 
 /* ---- teardown ---- */
@@ -838,6 +726,7 @@ static void teardown_work(struct work_struct *work)
 	struct rchar_lane *lane = container_of(work, struct rchar_lane, teardown);
 	struct rchar_link *link = lane->link;
 	struct rdma_cm_id *id;
+	int i;
 
 	rchar_flow_detach(lane->flow, lane);
 	/* Failed while it was being started: that comes to its end first. */
@@ -855,8 +744,8 @@ static void teardown_work(struct work_struct *work)
 	rchar_flow_detach(lane->flow, lane);
 	if (lane->ibdev)
 		drain(lane);
-	rchar_export_lane_gone(lane);
-	rchar_bulk_lane_gone(lane);
+	for (i = 0; lane->pd && i < RCHAR_MRS_KINDS; i++)
+		rchar_mrs_gone(&lane->mrs[i]);
 	if (id->qp)
 		rdma_destroy_qp(id);
 	if (lane->cq)

@@ -12,8 +12,10 @@
 #include <rdma/rdma_cm.h>
 #include "conn.h"
 #include "credit.h"
+#include "mr.h"
 #include "rdma.h"
 #include "rxbuf.h"
+#include "sq.h"
 #include "state.h"
 #include "txbuf.h"
 
@@ -25,8 +27,6 @@ struct rchar_link;
 #define RCHAR_LANE_DEPTH	32
 /* Work requests in the send queue, the drain's own not counted. */
 #define RCHAR_LANE_SQ		128
-/* Memory registrations that may be in the send queue at once, of exports. */
-#define RCHAR_LANE_REG		8
 /* RDMA READs in flight each way that we ask for. */
 #define RCHAR_LANE_RD_ATOMIC	16
 /* Frames of a lane's own that may be in the send queue at once. */
@@ -35,41 +35,19 @@ struct rchar_link;
 #define RCHAR_LANE_TIMEOUT_MS	5000
 
 /**
- * struct rchar_lane_reg - work requests about memory regions; one chain at a time
- * @lock: held from posting a chain to its end; and see struct rchar_lane
- * @cqe: completion of the last of a chain
- * @done: it came
- * @status: what it said
- * @busy: there may be some in the send queue; the flow's lock
- */
-struct rchar_lane_reg {
-	struct mutex lock;
-	struct ib_cqe cqe;
-	struct completion done;
-	enum ib_wc_status status;
-	bool busy;
-};
-
-/**
- * struct rchar_lane_tx - the sending side; rchar_flow.lock of @rchar_lane.flow
- * @open: work requests may be posted
- * @ready: UP: sequenced frames may be sent, not only the handshake
+ * struct rchar_lane_tx - frames; rchar_flow.lock of @rchar_lane.flow
  * @credit: credits of both directions
  * @posted: frames in the send queue, oldest first
  * @used: frames in the send queue
- * @moved_at: jiffies when a work request last completed, or the first was posted
  * @wanted: set of BIT(op) control frames to be sent
  * @first: first of the chain being built for ib_post_send()
  * @last: last of it
  * @controls: frames for CREDIT, PING, PONG, HELLO, READY: never allocated late
  */
 struct rchar_lane_tx {
-	bool open;
-	bool ready;
 	struct rchar_credit credit;
 	struct list_head posted;
 	u16 used;
-	unsigned long moved_at;
 	u32 wanted;
 	struct rchar_txbuf *first;
 	struct rchar_txbuf *last;
@@ -96,19 +74,13 @@ struct rchar_lane_tx {
  * @cq: both queues complete here, so acks and completions keep their order
  * @self: what we told the peer
  * @peer: what the peer told us
- * @tx: the sending side
+ * @sq: the send queue
+ * @tx: frames in it, and those to come
  * @rdma: one-sided work requests
  * @atomics: the device executes atomic operations
  * @rdma_sge: pieces of local memory in a WRITE
  * @rdma_sge_rd: in a READ
- * @exports_reg: registering regions; its lock protects @exports
- * @exports: regions registered here
- * @bulks_reg: registering large writes, which need not wait for a whole region, and taking
- *	       them back; its lock protects @bulks, @bulk_mrs and @nr_bulk_mrs
- * @bulks: what the peer may read of large writes here
- * @bulk_pages: pages that one of them may have; 0: this device or transport has none
- * @bulk_mrs: memory regions for the next ones
- * @nr_bulk_mrs: how many
+ * @mrs: what is registered here, by enum rchar_mrs_kind
  * @rx_lock: protects @rx_open, @refill and posting of receives
  * @rx_open: receives may be posted
  * @refill: buffers that wait for memory
@@ -151,18 +123,13 @@ struct rchar_lane {
 	u32 qpn;
 	struct rchar_conn self;
 	struct rchar_conn peer;
+	struct rchar_sq sq;
 	struct rchar_lane_tx tx;
 	struct rchar_lane_rdma rdma;
 	bool atomics;
 	int rdma_sge;
 	int rdma_sge_rd;
-	struct rchar_lane_reg exports_reg;
-	struct list_head exports;
-	struct rchar_lane_reg bulks_reg;
-	struct list_head bulks;
-	u32 bulk_pages;
-	struct list_head bulk_mrs;
-	int nr_bulk_mrs;
+	struct rchar_mrs mrs[RCHAR_MRS_KINDS];
 	spinlock_t rx_lock;
 	bool rx_open;
 	struct list_head refill;
@@ -206,11 +173,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped);
 void rchar_lane_tx_put(struct list_head *reaped);
 
-void rchar_lane_tx_begin(struct rchar_lane *lane);
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane);
-int rchar_lane_register(struct rchar_lane *lane, struct rchar_lane_reg *reg,
-			struct ib_reg_wr *wrs, int n);
-int rchar_lane_invalidate(struct rchar_lane *lane, struct rchar_lane_reg *reg, u32 key);
 
 int rchar_lane_init(void);
 void rchar_lane_exit(void);

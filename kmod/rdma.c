@@ -317,30 +317,31 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	}
 	r->cqe.done = rdma_done;
 	fill_wr(r, offset & (chunk - 1), key_at(io->keys, offset));
-	rchar_lane_tx_begin(lane);
+	rchar_sq_begin(&lane->sq);
 	list_del(&r->entry);
 	lane->rdma.used++;
 	lane->rdma.reads += !io->write;
 	io->outstanding++;
 	io->pos += len;
 	if (!rchar_inject(RCHAR_FAULT_POST_SEND) &&
-	    !ib_post_send(lane->cm_id->qp, &r->rdma.wr, &bad))
+	    !ib_post_send(lane->sq.qp, &r->rdma.wr, &bad))
 		return true;
 	io->outstanding--;
+	rchar_sq_end(&lane->sq);
 	lane->rdma.used--;
 	lane->rdma.reads -= !io->write;
 	list_add(&r->entry, &lane->rdma.idle);
 	unmap(r, lane->cm_id->device);
 	r->io = NULL;
 	io->failed = true;
-	lane->tx.open = false;
+	lane->sq.open = false;
 	rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	return false;
 }
 
 static bool may_post(const struct rchar_lane *lane, bool write)
 {
-	return lane->tx.ready && lane->tx.open && !list_empty(&lane->rdma.idle) &&
+	return lane->sq.ready && lane->sq.open && !list_empty(&lane->rdma.idle) &&
 	       (write || lane->rdma.reads < lane->rdma.reads_max);
 }
 
@@ -501,12 +502,12 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	list_add(&r->entry, &lane->rdma.idle);
 	lane->rdma.used--;
 	lane->rdma.reads -= !io->write;
-	lane->tx.moved_at = jiffies;
+	rchar_sq_end(&lane->sq);
 	io->outstanding--;
 	if (status != IB_WC_SUCCESS) {
 		io->failed = true;
 		/* It would only be posted to the same queue pair. */
-		lane->tx.open = false;
+		lane->sq.open = false;
 		io->tries += status == IB_WC_REM_ACCESS_ERR ||
 			     status == IB_WC_LOC_PROT_ERR || status == IB_WC_LOC_LEN_ERR;
 	} else if (io->write && lane->signal_all) {
