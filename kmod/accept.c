@@ -4,11 +4,13 @@
  * that it receives at the address that it named: until then a lane waits aside, and its link
  * does not notice.
  */
-#include "link_priv.h"
-#include <linux/sizes.h>
+#include "accept.h"
 #include "account.h"
 #include "addr.h"
+#include "evict.h"
+#include "handshake.h"
 #include "lane.h"
+#include "link.h"
 #include "seq.h"
 
 /* ---- the request ---- */
@@ -79,7 +81,7 @@ static enum rchar_reason new_lane(struct rchar_link *link,
 		return reason;
 	if (!rchar_account_begin_accept(link->account, knows_epoch(link, request)))
 		return RCHAR_REASON_BUSY;
-	lane = rchar_lane_create(link, request->lane, false);
+	lane = rchar_link_new_lane(link, request->lane);
 	if (!lane) {
 		rchar_account_end_accept(link->account);
 		return RCHAR_REASON_NO_MEMORY;
@@ -125,78 +127,6 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *re
 	return reason;
 }
 
-/* ---- too much held ---- */
-
-/*
- * A link may leave so much past its peer's budget: with all its lanes on links of their own a
- * peer is 2 MiB past it then.
- */
-#define EVICT_BYTES		SZ_32K
-/* Past the budget now, and longer ago than any peer takes to acknowledge; or by so much. */
-#define EVICT_DELAY		HZ
-#define EVICT_AT_ONCE_BYTES	SZ_1M
-
-static bool left_too_much(const struct rchar_link *link)
-{
-	u64 left = atomic64_read(&link->dead_bytes);
-
-	return (left > EVICT_BYTES && rchar_account_is_full(link->account, 0)) ||
-	       (left > EVICT_AT_ONCE_BYTES && rchar_account_is_unfair(link->account));
-}
-
-static bool left_far_too_much(const struct rchar_link *link)
-{
-	return atomic64_read(&link->dead_bytes) > EVICT_BYTES &&
-	       rchar_account_is_full(link->account, EVICT_AT_ONCE_BYTES);
-}
-
-/**
- * rchar_link_left_more() - &rchar_link.dead_bytes has grown
- * @link: the link
- *
- * Context: any but hard interrupt, with any lock but the link's.
- */
-void rchar_link_left_more(struct rchar_link *link)
-{
-	if (left_far_too_much(link))
-		mod_delayed_work(rchar_link_wq, &link->evict_work, 0);
-	else if (left_too_much(link))
-		queue_delayed_work(rchar_link_wq, &link->evict_work, EVICT_DELAY);
-}
-
-/*
- * What is kept for a peer past its budget goes, sessions and all. Not while a connection is left:
- * rchar_link_lane_gone() of the last one comes back.
- */
-static void drop_evicted(struct rchar_link *link)
-{
-	lockdep_assert_held(&rchar_links_lock);
-	if (!link->evict || !rchar_link_no_lanes(link) ||
-	    READ_ONCE(link->state) != RCHAR_LINK_DOWN)
-		return;
-	rchar_link_forget(link, 0, RCHAR_REASON_PEER_LIMIT);
-	WRITE_ONCE(link->evict, false);
-}
-
-/**
- * rchar_link_evict_work() - is the peer still past its budget?
- * @work: rchar_link.evict_work
- */
-void rchar_link_evict_work(struct work_struct *work)
-{
-	struct rchar_link *link = container_of(to_delayed_work(work), struct rchar_link,
-					       evict_work);
-
-	mutex_lock(&rchar_links_lock);
-	/* Otherwise it was a burst, or admit() has dropped it: the lanes are another connection's. */
-	if (link->evict || left_too_much(link)) {
-		WRITE_ONCE(link->evict, true);
-		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);
-		drop_evicted(link);
-	}
-	mutex_unlock(&rchar_links_lock);
-}
-
 /* ---- HELLO ---- */
 
 /* Its peer has shown that it is where it says. */
@@ -214,43 +144,6 @@ static bool accepted_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 	if (ok)
 		rchar_account_end_accept(link->account);
 	return ok;
-}
-
-/**
- * rchar_link_propose() - acceptor: what the reply says, should the handshake end well
- * @link: the link
- * @lane: the lane, with @peer filled in
- * @epoch: set
- * @resume: set
- *
- * Changes nothing of the link: nobody knows yet who sent the request.
- *
- * Context: CM event handler.
- */
-void rchar_link_propose(struct rchar_link *link, struct rchar_lane *lane, u32 *epoch,
-			u32 *resume)
-{
-	mutex_lock(&rchar_links_lock);
-	lane->continues = rchar_link_continues(link, lane);
-	*epoch = lane->continues || lane->index ? link->epoch : rchar_link_new_epoch(link->epoch);
-	*resume = lane->continues ? rchar_flow_expects(lane->flow) : 0;
-	mutex_unlock(&rchar_links_lock);
-}
-
-/**
- * rchar_link_greeted() - acceptor: HELLO came, so the peer is where it says it is
- * @link: the link
- * @lane: the lane, GREETING
- *
- * Context: any but hard interrupt.
- */
-void rchar_link_greeted(struct rchar_link *link, struct rchar_lane *lane)
-{
-	/* On the list the lane is not freed; whoever takes it off cancels the work. */
-	spin_lock_bh(&link->lock);
-	if (!list_empty(&lane->accepting_entry))
-		queue_work(rchar_link_wq, &lane->adopt_work);
-	spin_unlock_bh(&link->lock);
 }
 
 /* What the reply said must still hold. */
@@ -287,7 +180,7 @@ static bool admit(struct rchar_link *link, struct rchar_lane *lane,
 	}
 	/* What the reply said does not hold any more, then: accepted_adopt() will see. */
 	if (!lane->index) {
-		drop_evicted(link);
+		rchar_link_drop_evicted(link);
 		link->attempt = lane->peer.attempt;
 	}
 	if ((!lane->index && !rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE)) ||
@@ -297,15 +190,14 @@ static bool admit(struct rchar_link *link, struct rchar_lane *lane,
 }
 
 /**
- * rchar_link_adopt_work() - acceptor: the handshake is over: the lane takes its slot
- * @work: rchar_lane.adopt_work; teardown waits for it
+ * rchar_link_admit() - the handshake is over: the lane takes its slot
+ * @lane: an acceptor's; its teardown waits for this
  *
  * The lanes that the link had go first. rchar_link_lane_gone() of the last one queues this
  * again.
  */
-void rchar_link_adopt_work(struct work_struct *work)
+void rchar_link_admit(struct rchar_lane *lane)
 {
-	struct rchar_lane *lane = container_of(work, struct rchar_lane, adopt_work);
 	struct rchar_link *link = lane->link;
 	enum rchar_reason reason = RCHAR_REASON_NONE;
 	bool decided = false;
@@ -317,7 +209,7 @@ void rchar_link_adopt_work(struct work_struct *work)
 	if (reason)
 		rchar_lane_fail(lane, reason);
 	else if (decided)
-		rchar_lane_up(lane);
+		rchar_handshake_done(lane);
 }
 
 /* ---- the end ---- */

@@ -14,8 +14,7 @@
 #include "ledger.h"
 #include "link.h"
 #include "listener.h"
-#include "netlink.h"
-#include "session.h"
+#include "notify.h"
 #include "type.h"
 
 static DEFINE_MUTEX(channels_mutex);	/* protects the table and settings */
@@ -39,18 +38,13 @@ static char *devnode(rchar_compat_const struct device *dev, umode_t *mode, kuid_
 	return kasprintf(GFP_KERNEL, "rchar/%s", channel->config.name);
 }
 
-static void free_priv(struct rchar_channel *channel)
-{
-	if (channel->type->channel_free)
-		channel->type->channel_free(channel);
-}
-
 static void release(struct device *dev)
 {
 	struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
 	put_net(channel->net);
-	free_priv(channel);
+	if (channel->type->channel_free)
+		channel->type->channel_free(channel);
 	rchar_ledger_del(RCHAR_OBJ_CHANNEL);
 	kfree_rcu(channel, rcu);
 }
@@ -77,6 +71,26 @@ static struct rchar_channel *find_by_name(const char *name)
 		if (!strcmp(channel->config.name, name))
 			return channel;
 	return NULL;
+}
+
+/**
+ * rchar_channel_find_locked() - by name
+ * @net: network namespace; the initial one sees channels of any
+ * @name: the name; NULL: the first that there is, of any namespace
+ *
+ * Context: with rchar_channel_config_lock().
+ * Return: the channel, without a reference, or NULL.
+ */
+struct rchar_channel *rchar_channel_find_locked(struct net *net, const char *name)
+{
+	struct rchar_channel *channel;
+	unsigned long id = 0;
+
+	lockdep_assert_held(&channels_mutex);
+	if (!name)
+		return xa_find(&channels, &id, ULONG_MAX, XA_PRESENT);
+	channel = find_by_name(name);
+	return channel && (channel->net == net || net_eq(net, &init_net)) ? channel : NULL;
 }
 
 /**
@@ -163,7 +177,7 @@ struct rchar_channel *rchar_channel_next(u32 *id)
 }
 
 /**
- * rchar_channel_config_lock() - for who changes the settings of a channel
+ * rchar_channel_config_lock() - for who changes settings or the table
  */
 void rchar_channel_config_lock(void)
 {
@@ -178,10 +192,18 @@ void rchar_channel_config_unlock(void)
 	mutex_unlock(&channels_mutex);
 }
 
-/* ---- add ---- */
+/* ---- for admin.c ---- */
 
-static struct rchar_channel *create(struct net *net, const struct rchar_config *config,
-				    const struct rchar_type *type)
+/**
+ * rchar_channel_create() - a channel, not in the table yet
+ * @net: network namespace
+ * @config: what a person said
+ * @type: the type and role that it says
+ *
+ * Return: the channel, with one reference, or NULL.
+ */
+struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
+					   const struct rchar_type *type)
 {
 	struct rchar_channel *channel = kzalloc(sizeof(*channel), GFP_KERNEL);
 
@@ -204,70 +226,15 @@ static struct rchar_channel *create(struct net *net, const struct rchar_config *
 	return channel;
 }
 
-static int attach(struct rchar_channel *channel)
-{
-	struct rchar_config *config = &channel->config;
-
-	if (config->role == RCHAR_ROLE_LISTEN)
-		channel->listener = rchar_listener_get(channel->net, &config->local);
-	else
-		channel->link = rchar_link_connect(channel->net, &config->local,
-						   &config->peer);
-	return channel->listener || channel->link ? 0 : -ENOMEM;
-}
-
-/* The next of so many sessions, with a reference; NULL when that one is being freed. */
-static struct rchar_session *rotate(struct rchar_channel *channel, u32 *left)
-{
-	struct rchar_session *s;
-
-	lockdep_assert_held(&channel->lock);
-	s = list_first_entry_or_null(&channel->sessions, struct rchar_session, channel_entry);
-	*left = s ? *left - 1 : 0;
-	if (!s)
-		return NULL;
-	list_move_tail(&s->channel_entry, &channel->sessions);
-	return kref_get_unless_zero(&s->ref) ? s : NULL;
-}
-
-/*
- * Open files and waiting peers hear of it; what was closed before lingers on. One session at a
- * time: peers and programs choose how many there are.
+/**
+ * rchar_channel_reserve() - take a name and a number
+ * @channel: the channel; nobody finds it yet
+ * @extack: takes the words of a refusal
+ *
+ * Context: with rchar_channel_config_lock().
+ * Return: 0, -EEXIST, -ENOSPC, -ENOMEM.
  */
-static void fail_sessions(struct rchar_channel *channel)
-{
-	struct rchar_session *s;
-	u32 left;
-
-	spin_lock_bh(&channel->lock);
-	WRITE_ONCE(channel->dead, true);
-	/* No new ones from here on; of those there are some may go meanwhile. */
-	left = channel->nr_sessions;
-	while (left) {
-		s = rotate(channel, &left);
-		spin_unlock_bh(&channel->lock);
-		if (s && READ_ONCE(s->state) != RCHAR_SESSION_CLOSING)
-			rchar_session_delete(s);
-		if (s)
-			rchar_session_put(s);
-		cond_resched();
-		spin_lock_bh(&channel->lock);
-	}
-	spin_unlock_bh(&channel->lock);
-	if (channel->type->channel_dead)
-		channel->type->channel_dead(channel);
-}
-
-static void detach(struct rchar_channel *channel)
-{
-	if (channel->listener)
-		rchar_listener_put(channel->listener);
-	WRITE_ONCE(channel->listener, NULL);
-	if (channel->link)
-		rchar_link_unuse(channel->link);
-}
-
-static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
+int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 {
 	struct rchar_channel *other;
 	int ret;
@@ -281,7 +248,6 @@ static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 			NL_SET_ERR_MSG(extack, "a channel of that name exists in another network namespace");
 		return -EEXIST;
 	}
-	/* Reserved, not found by anyone yet. */
 	ret = xa_alloc(&channels, &channel->id, NULL,
 		       XA_LIMIT(0, RCHAR_CHANNELS_MAX - 1), GFP_KERNEL);
 	if (ret) {
@@ -292,128 +258,34 @@ static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 	channel->dev.devt = MKDEV(MAJOR(first_dev), channel->id);
 	ret = dev_set_name(&channel->dev, "%s", channel->config.name);
 	if (ret)
-		goto err_erase;
-	ret = attach(channel);
-	if (ret)
-		goto err_erase;
-	ret = cdev_device_add(&channel->cdev, &channel->dev);
-	if (ret) {
-		NL_SET_ERR_MSG(extack, "the device node could not be made");
-		goto err_detach;
-	}
-	xa_store(&channels, channel->id, channel, GFP_KERNEL);	/* reserved: no failure */
-	hash_add_rcu(names, &channel->name_entry, hash_of(channel->config.name));
-	rchar_netlink_channel_event(channel, RCHAR_CMD_CHANNEL_NEW_NTF);
-	return 0;
-
-err_detach:
-	fail_sessions(channel);	/* a node may have been open for a moment */
-	detach(channel);
-err_erase:
-	xa_erase(&channels, channel->id);
+		xa_erase(&channels, channel->id);
 	return ret;
 }
 
 /**
- * rchar_channel_add() - make a channel and its node
- * @net: network namespace
- * @config: checked by the caller
- * @type: the type and role that it says
- * @extack: takes the words of a refusal
+ * rchar_channel_enlist() - from here on others find a channel
+ * @channel: after rchar_channel_reserve(); the table takes over the caller's reference
  *
- * Context: process.
- * Return: 0, -EEXIST, -ENOSPC, -ENOMEM, or what the driver core said.
+ * Context: with rchar_channel_config_lock().
  */
-int rchar_channel_add(struct net *net, const struct rchar_config *config,
-		      const struct rchar_type *type, struct netlink_ext_ack *extack)
+void rchar_channel_enlist(struct rchar_channel *channel)
 {
-	struct rchar_channel *channel = create(net, config, type);
-	int ret = 0;
-
-	if (!channel)
-		return -ENOMEM;
-	if (type->channel_create)
-		ret = type->channel_create(channel, extack);
-	if (!ret) {
-		mutex_lock(&channels_mutex);
-		ret = add(channel, extack);
-		mutex_unlock(&channels_mutex);
-	}
-	if (ret)
-		rchar_channel_put(channel);
-	return ret;
+	lockdep_assert_held(&channels_mutex);
+	xa_store(&channels, channel->id, channel, GFP_KERNEL);	/* reserved: no failure */
+	hash_add_rcu(names, &channel->name_entry, hash_of(channel->config.name));
 }
 
-/* ---- delete ---- */
-
-/* Out of the tables, its sessions and its node end. The table's reference is the caller's. */
-static void unlist(struct rchar_channel *channel)
+/**
+ * rchar_channel_unlist() - undo rchar_channel_reserve() and rchar_channel_enlist()
+ * @channel: the channel; the caller takes over the table's reference
+ *
+ * Context: with rchar_channel_config_lock().
+ */
+void rchar_channel_unlist(struct rchar_channel *channel)
 {
 	lockdep_assert_held(&channels_mutex);
 	xa_erase(&channels, channel->id);
 	hash_del_rcu(&channel->name_entry);
-	fail_sessions(channel);
-	cdev_device_del(&channel->cdev, &channel->dev);
-}
-
-/*
- * The rest waits for peers and devices, so it must not hold the mutex: others add, delete and
- * look at channels meanwhile, also one of the same name.
- */
-static void del(struct rchar_channel *channel)
-{
-	if (channel->type->channel_revoke)
-		channel->type->channel_revoke(channel);
-	rchar_netlink_channel_event(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
-	detach(channel);
-	free_priv(channel);
-	rchar_channel_put(channel);
-}
-
-/**
- * rchar_channel_del() - delete by name
- * @net: network namespace
- * @name: the name
- *
- * The initial namespace deletes channels of any. They hold their namespace, which may
- * have no other way left to be reached, and the name is taken for the whole host.
- *
- * Return: 0 or -ENODEV.
- */
-int rchar_channel_del(struct net *net, const char *name)
-{
-	struct rchar_channel *channel;
-
-	mutex_lock(&channels_mutex);
-	channel = find_by_name(name);
-	if (channel && channel->net != net && !net_eq(net, &init_net))
-		channel = NULL;
-	if (channel)
-		unlist(channel);
-	mutex_unlock(&channels_mutex);
-	if (!channel)
-		return -ENODEV;
-	del(channel);
-	return 0;
-}
-
-/**
- * rchar_channel_del_all() - at module unload
- */
-void rchar_channel_del_all(void)
-{
-	struct rchar_channel *channel;
-	unsigned long id = 0;
-
-	do {
-		mutex_lock(&channels_mutex);
-		channel = xa_find(&channels, &id, ULONG_MAX, XA_PRESENT);
-		if (channel)
-			unlist(channel);
-		mutex_unlock(&channels_mutex);
-		if (channel)
-			del(channel);
-	} while (channel);
 }
 
 /* ---- state ---- */
@@ -495,7 +367,7 @@ static void tell_changed(struct rchar_listener *listener, struct rchar_link *lin
 	xa_for_each(&channels, id, channel)
 		if ((listener && READ_ONCE(channel->listener) == listener) ||
 		    (link && channel->link == link))
-			rchar_netlink_channel_event(channel,
+			rchar_notify_channel(channel,
 						    RCHAR_CMD_CHANNEL_STATE_NTF);
 	rcu_read_unlock();
 }

@@ -132,9 +132,12 @@ struct rchar_channel {
 	atomic64_t pinned;
 };
 
-int rchar_channel_add(struct net *net, const struct rchar_config *config,
-		      const struct rchar_type *type, struct netlink_ext_ack *extack);
-int rchar_channel_del(struct net *net, const char *name);
+struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
+					   const struct rchar_type *type);
+int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack);
+void rchar_channel_enlist(struct rchar_channel *channel);
+void rchar_channel_unlist(struct rchar_channel *channel);
+struct rchar_channel *rchar_channel_find_locked(struct net *net, const char *name);
 struct rchar_channel *rchar_channel_find(struct net *net, const char *name);
 struct rchar_channel *rchar_channel_find_listening(struct net *net,
 						   const struct sockaddr_storage *local,
@@ -159,7 +162,6 @@ static inline void rchar_channel_put(struct rchar_channel *channel)
 }
 
 int rchar_channel_init(void);
-void rchar_channel_del_all(void);
 void rchar_channel_exit(void);
 
 #endif /* RCHAR_CHANNEL_H */

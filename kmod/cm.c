@@ -6,14 +6,12 @@
  * 0; its failures go through rchar_lane_fail().
  */
 #include "cm.h"
-#include <linux/random.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 #include "addr.h"
 #include "inject.h"
 #include "lane.h"
-#include "link.h"
 #include "trace.h"
 
 #define RESOLVE_TIMEOUT_MS	2000
@@ -26,6 +24,16 @@
 #define RETRY			7
 
 static atomic64_t nr_accepted, nr_refused, nr_bad;
+static rchar_cm_accept_fn accept_request;
+
+/**
+ * rchar_cm_init() - at module load
+ * @accept: who decides on connection requests
+ */
+void rchar_cm_init(rchar_cm_accept_fn accept)
+{
+	accept_request = accept;
+}
 
 /**
  * rchar_cm_counts() - connection requests so far
@@ -37,23 +45,6 @@ struct rchar_cm_counts rchar_cm_counts(void)
 		.refused = atomic64_read(&nr_refused),
 		.bad = atomic64_read(&nr_bad),
 	};
-}
-
-/* What this side says of itself. */
-static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resume)
-{
-	struct rchar_conn *self = &lane->self;
-
-	self->link_id = lane->link->id;
-	self->epoch = epoch;
-	self->attempt = attempt;
-	self->caps = RCHAR_CAP_NONE;
-	self->frame_size = lane->frame_size;
-	self->resume = resume;
-	self->depth = RCHAR_LANE_DEPTH;
-	self->lane = lane->index;
-	self->lanes = lane->link->nr_lanes;
-	get_random_bytes(self->nonce, sizeof(self->nonce));
 }
 
 /* @request: what the initiator asked for, or NULL when this side is the initiator. */
@@ -134,8 +125,7 @@ static void connect_locked(struct rchar_lane *lane)
 	}
 	if (!rchar_lane_move(lane, RCHAR_LANE_CONNECTING))
 		return;
-	fill_self(lane, lane->link->attempt, READ_ONCE(lane->link->epoch),
-		  rchar_flow_expects(lane->flow));
+	lane->ops->introduce(lane);
 	fill_param(lane, &param, &data, NULL);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);
@@ -144,17 +134,15 @@ static void connect_locked(struct rchar_lane *lane)
 }
 
 /**
- * rchar_cm_connect_work() - the route is resolved: set up the queue pair and connect
- * @work: rchar_lane.connect_work; teardown waits for it
+ * rchar_cm_connect() - the route is resolved: set up the queue pair and connect
+ * @lane: an initiator's; its teardown waits for this
  *
  * Not in the event handler: on soft-iWARP rdma_connect() waits for TCP (siw_connect() in
  * drivers/infiniband/sw/siw/siw_cm.c), and the queue it would wait in is the CM's for all
  * users. The lock keeps events of this cm_id out, as in a handler.
  */
-void rchar_cm_connect_work(struct work_struct *work)
+void rchar_cm_connect(struct rchar_lane *lane)
 {
-	struct rchar_lane *lane = container_of(work, struct rchar_lane, connect_work);
-
 	rdma_lock_handler(lane->cm_id);
 	connect_locked(lane);
 	rdma_unlock_handler(lane->cm_id);
@@ -197,14 +185,7 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 		return;
 	}
 	set_reads_max(lane, param);
-	rchar_flow_prepare(lane->flow, lane);
-	if (!rchar_lane_move(lane, RCHAR_LANE_GREETING))
-		return;
-	if (!rchar_link_adopt(lane->link, lane)) {
-		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
-		return;
-	}
-	rchar_flow_control(lane->flow, lane, RCHAR_OP_HELLO);
+	lane->ops->established(lane);
 }
 
 static void on_rejected(struct rchar_lane *lane, struct rdma_cm_event *event)
@@ -278,45 +259,41 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /**
- * rchar_cm_connect() - start one attempt
- * @link: the link, of an initiator
- * @index: which of its lanes
+ * rchar_cm_create_id() - make the cm_id of a lane
+ * @lane: an initiator's
+ * @net: network namespace to call from
+ *
+ * Context: process. rdma_destroy_id() undoes.
+ * Return: 0, or what the CM said.
+ */
+int rchar_cm_create_id(struct rchar_lane *lane, struct net *net)
+{
+	struct rdma_cm_id *id = rdma_create_id(net, lane_handler, lane, RDMA_PS_TCP, IB_QPT_RC);
+
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	lane->cm_id = id;
+	return 0;
+}
+
+/**
+ * rchar_cm_resolve() - start to connect
+ * @lane: after rchar_lane_start(); the outcome comes by &rchar_lane.ops
+ * @local: address to call from, or family AF_UNSPEC
+ * @peer: address and port to call
  *
  * Context: process.
- * Return: 0 when the lane is on its way, in its slot, and will report; else why not.
  */
-enum rchar_reason rchar_cm_connect(struct rchar_link *link, int index)
+void rchar_cm_resolve(struct rchar_lane *lane, const struct sockaddr_storage *local,
+		      const struct sockaddr_storage *peer)
 {
-	struct sockaddr *local = NULL;
-	struct rchar_lane *lane;
-	struct rdma_cm_id *id;
+	struct sockaddr *from = local->ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)local;
 	int ret;
 
-	lane = rchar_lane_create(link, index, true);
-	if (!lane)
-		return RCHAR_REASON_NO_MEMORY;
-	id = rdma_create_id(link->net, lane_handler, lane, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id)) {
-		rchar_lane_put(lane);
-		return RCHAR_REASON_NO_MEMORY;
-	}
-	lane->cm_id = id;
-	if (!rchar_link_lane_add(link, lane)) {
-		rdma_destroy_id(id);
-		rchar_lane_put(lane);
-		return RCHAR_REASON_CLOSED;
-	}
-	rchar_lane_move(lane, RCHAR_LANE_RESOLVING_ADDR);
-	rchar_lane_start(lane);
-	if (link->local.ss_family != AF_UNSPEC)
-		local = (struct sockaddr *)&link->local;
 	ret = rchar_inject_verbs() ?:
-	      rdma_resolve_addr(id, local, (struct sockaddr *)&link->peer,
-				RESOLVE_TIMEOUT_MS);
+	      rdma_resolve_addr(lane->cm_id, from, (struct sockaddr *)peer, RESOLVE_TIMEOUT_MS);
 	if (ret)
 		rchar_lane_fail(lane, resolve_reason(ret));
-	complete(&lane->started);
-	return RCHAR_REASON_NONE;
 }
 
 /* ---- acceptor ---- */
@@ -352,7 +329,6 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 {
 	struct rdma_conn_param param;
 	struct rchar_wire_conn data;
-	u32 epoch, resume;
 	int ret;
 
 	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
@@ -362,9 +338,7 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 		rchar_lane_fail(lane, setup_reason(ret));
 		return;
 	}
-	rchar_flow_prepare(lane->flow, lane);
-	rchar_link_propose(lane->link, lane, &epoch, &resume);
-	fill_self(lane, lane->peer.attempt, epoch, resume);
+	lane->ops->introduce(lane);
 	fill_param(lane, &param, &data, request);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
@@ -431,7 +405,7 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 				    &peer, rchar_reason_name(reason));
 		return refuse(id, reason);
 	}
-	reason = rchar_link_accept(net, &request, &local, &peer, &lane);
+	reason = accept_request(net, &request, &local, &peer, &lane);
 	if (reason)
 		return refuse(id, reason);
 	lane->cm_id = id;

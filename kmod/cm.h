@@ -3,16 +3,37 @@
 #ifndef RCHAR_CM_H
 #define RCHAR_CM_H
 
+#include <linux/socket.h>
 #include "uapi/linux/rdma_char.h"
 
 struct net;
-struct rchar_link;
+struct rchar_conn;
+struct rchar_lane;
 struct rdma_cm_event;
 struct rdma_cm_id;
-struct work_struct;
 
-enum rchar_reason rchar_cm_connect(struct rchar_link *link, int index);
-void rchar_cm_connect_work(struct work_struct *work);
+/**
+ * typedef rchar_cm_accept_fn - a peer asks for a connection
+ * @net: network namespace it arrived in
+ * @request: its private data, well formed
+ * @local: our address and port
+ * @peer: the peer's address
+ * @lane: set to the new lane, with a reference for its cm_id
+ *
+ * Context: CM event handler.
+ * Return: 0, or why it is refused.
+ */
+typedef enum rchar_reason (*rchar_cm_accept_fn)(struct net *net,
+						const struct rchar_conn *request,
+						const struct sockaddr_storage *local,
+						const struct sockaddr_storage *peer,
+						struct rchar_lane **lane);
+
+void rchar_cm_init(rchar_cm_accept_fn accept);
+int rchar_cm_create_id(struct rchar_lane *lane, struct net *net);
+void rchar_cm_resolve(struct rchar_lane *lane, const struct sockaddr_storage *local,
+		      const struct sockaddr_storage *peer);
+void rchar_cm_connect(struct rchar_lane *lane);
 int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 		    struct rdma_cm_event *event);
 

@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "flow.h"
-#include <linux/wait.h>
 #include "lane.h"
-#include "link.h"
-#include "rdma.h"
 #include "seq.h"
-#include "session.h"
-#include "stats.h"
 #include "trace.h"
 
 /* Frames handed to the device in one call. */
 #define BATCH 16
-
-/**
- * rchar_flow_init() - an empty flow
- * @flow: the flow
- * @link: the link it is part of
- */
-void rchar_flow_init(struct rchar_flow *flow, struct rchar_link *link)
-{
-	spin_lock_init(&flow->lock);
-	INIT_LIST_HEAD(&flow->queue);
-	INIT_LIST_HEAD(&flow->ready[0]);
-	INIT_LIST_HEAD(&flow->ready[1]);
-	INIT_LIST_HEAD(&flow->parked);
-	flow->link = link;
-}
+/* How long an ack waits for a frame to ride on. */
+#define ACK_DELAY_MS	10
 
 /* ---- send ---- */
 
@@ -74,7 +56,7 @@ static struct rchar_txbuf *next_sequenced(struct rchar_flow *flow)
 		return NULL;
 	skip_next(flow);
 	if (txb->sent) {
-		rchar_stats_inc(&flow->link->stats.replayed);
+		rchar_stats_inc(&flow->traffic->stats.replayed);
 		return txb;
 	}
 	txb->sent = true;
@@ -116,8 +98,8 @@ static void pump(struct rchar_flow *flow)
 		if (!txb)
 			break;
 		rchar_lane_tx_stage(lane, txb, flow->rx_next);
-		rchar_stats_inc(&flow->link->stats.tx_frames);
-		rchar_stats_add(&flow->link->stats.tx_bytes, txb->hdr.len);
+		rchar_stats_inc(&flow->traffic->stats.tx_frames);
+		rchar_stats_add(&flow->traffic->stats.tx_bytes, txb->hdr.len);
 		flow->rx_acked = flow->rx_next;
 		flow->ack_now = false;
 		if (++n % BATCH == 0)
@@ -125,7 +107,7 @@ static void pump(struct rchar_flow *flow)
 	}
 	rchar_lane_tx_post(lane);
 	if (flow->next && lane->sq.ready && !rchar_credit_may_send(&lane->tx.credit))
-		rchar_stats_inc(&flow->link->stats.credit_stalls);
+		rchar_stats_inc(&flow->traffic->stats.credit_stalls);
 }
 
 /**
@@ -144,8 +126,8 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 		return;
 	spin_lock_bh(&flow->lock);
 	list_for_each_entry(txb, frames, queue) {
-		if (txb->session)
-			list_add_tail(&txb->unsent, &txb->session->tx_unsent);
+		if (txb->sender)
+			list_add_tail(&txb->unsent, &txb->sender->unsent);
 		flow->nr_queued++;
 		WRITE_ONCE(flow->nr_replies, flow->nr_replies + !!txb->account);
 	}
@@ -188,17 +170,17 @@ bool rchar_flow_busy(struct rchar_flow *flow)
 /**
  * rchar_flow_append() - add bytes to the last frame queued, if it still waits
  * @flow: the flow
- * @session: whose bytes they are; its lock is held, so nothing comes in between
+ * @sender: whose bytes they are; the session's lock is held, so nothing comes in between
  * @data: the bytes
  * @len: how many
- * @end: the session's offset behind them
+ * @end: the sender's offset after them
  *
  * Many small writes to a link that is busy or down become few frames. A frame that
  * has been sent once keeps its contents: the peer may have it.
  *
  * Return: false when there is no such frame or it has no room.
  */
-bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
+bool rchar_flow_append(struct rchar_flow *flow, struct rchar_sender *sender,
 		       const void *data, u32 len, u32 end)
 {
 	struct rchar_txbuf *txb;
@@ -207,10 +189,10 @@ bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
 	spin_lock_bh(&flow->lock);
 	if (!list_empty(&flow->queue) && (flow->next || !flow->lane)) {
 		txb = list_last_entry(&flow->queue, struct rchar_txbuf, queue);
-		ok = txb->session == session && txb->hdr.op == RCHAR_OP_DATA &&
+		ok = txb->sender == sender && txb->hdr.op == RCHAR_OP_DATA &&
 		     !(txb->hdr.flags & RCHAR_FRAME_INSTEAD) && !txb->sent &&
 		     rchar_txbuf_room(txb) >= len &&
-		     txb->hdr.len + len <= READ_ONCE(flow->link->tx_max);
+		     txb->hdr.len + len <= READ_ONCE(flow->traffic->tx_max);
 		if (ok) {
 			rchar_txbuf_append(txb, data, len);
 			txb->end = end;
@@ -223,18 +205,18 @@ bool rchar_flow_append(struct rchar_flow *flow, struct rchar_session *session,
 /**
  * rchar_flow_update_window() - tell the peer of a window with a frame that still waits
  * @flow: the flow
- * @session: whose window it is; its lock is held
+ * @sender: whose window it is; the session's lock is held
  * @window: the new edge
  *
- * Return: false when no frame of the session waits: the caller sends one.
+ * Return: false when no frame of the sender waits: the caller sends one.
  */
-bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_session *session,
+bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender,
 			      u32 window)
 {
 	struct rchar_txbuf *txb;
 
 	spin_lock_bh(&flow->lock);
-	txb = list_first_entry_or_null(&session->tx_unsent, struct rchar_txbuf, unsent);
+	txb = list_first_entry_or_null(&sender->unsent, struct rchar_txbuf, unsent);
 	if (txb)
 		txb->hdr.window = window;
 	spin_unlock_bh(&flow->lock);
@@ -256,7 +238,7 @@ static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb,
 /**
  * rchar_flow_take_unsent() - frames of a session that is over need not be sent
  * @flow: the flow
- * @session: the session; its lock is held
+ * @sender: the session's; its lock is held
  * @taken: collects the frames, which the caller accounts for and puts
  * @max: how many at most
  *
@@ -265,17 +247,17 @@ static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb,
  *
  * Return: how many were taken.
  */
-unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_session *session,
+unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
 				    struct list_head *taken, unsigned int max)
 {
 	struct rchar_txbuf *txb, *tmp;
 	unsigned int n = 0;
 
 	spin_lock_bh(&flow->lock);
-	list_for_each_entry_safe(txb, tmp, &session->tx_unsent, unsent) {
+	list_for_each_entry_safe(txb, tmp, &sender->unsent, unsent) {
 		if (txb->hdr.op == RCHAR_OP_OPEN)
-			session->tx_forget = true;
-		if (txb->hdr.op == RCHAR_OP_RESET && !session->tx_forget)
+			sender->forget = true;
+		if (txb->hdr.op == RCHAR_OP_RESET && !sender->forget)
 			continue;
 		take_unsent(flow, txb, taken);
 		if (++n == max)
@@ -319,18 +301,10 @@ void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op)
 	spin_unlock_bh(&flow->lock);
 }
 
-/**
- * rchar_flow_ack_pending() - the delay for an ack is over
- * @flow: the flow
- */
-void rchar_flow_ack_pending(struct rchar_flow *flow)
+static void wake_flusher(struct rchar_traffic *traffic)
 {
-	spin_lock_bh(&flow->lock);
-	if (flow->rx_acked != flow->rx_next) {
-		flow->ack_now = true;
-		pump(flow);
-	}
-	spin_unlock_bh(&flow->lock);
+	if (wq_has_sleeper(&traffic->wait))
+		wake_up_all(&traffic->wait);
 }
 
 /**
@@ -350,30 +324,7 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 		pump(flow);
 	spin_unlock_bh(&flow->lock);
 	rchar_lane_tx_put(&reaped);
-	if (wq_has_sleeper(&flow->link->wait))
-		wake_up_all(&flow->link->wait);
-}
-
-static bool all_sent(struct rchar_flow *flow)
-{
-	bool sent;
-
-	spin_lock_bh(&flow->lock);
-	sent = !flow->lane || (!flow->next && list_empty(&flow->lane->tx.posted));
-	spin_unlock_bh(&flow->lock);
-	return sent;
-}
-
-/**
- * rchar_flow_wait_sent() - until the device has sent what was posted
- * @flow: the flow
- * @timeout: in jiffies
- *
- * Context: process.
- */
-void rchar_flow_wait_sent(struct rchar_flow *flow, unsigned long timeout)
-{
-	wait_event_timeout(flow->link->wait, all_sent(flow), timeout);
+	wake_flusher(flow->traffic);
 }
 
 /* ---- receive ---- */
@@ -391,7 +342,7 @@ static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *ac
 		WRITE_ONCE(flow->nr_replies, flow->nr_replies - !!txb->account);
 	}
 	if (!list_empty(acked))
-		WRITE_ONCE(flow->link->progress_at, jiffies);
+		WRITE_ONCE(flow->traffic->progress_at, jiffies);
 	flow->tx_una = ack;
 }
 
@@ -401,7 +352,7 @@ static void finish_acked(struct rchar_flow *flow, struct list_head *acked)
 
 	while ((txb = list_first_entry_or_null(acked, struct rchar_txbuf, queue))) {
 		list_del_init(&txb->queue);
-		flow->link->ops->acked(txb);
+		flow->traffic->ops->acked(txb);
 		rchar_txbuf_put(txb);
 	}
 }
@@ -427,9 +378,18 @@ static enum rchar_frame_error take_header(struct rchar_flow *flow,
 	return RCHAR_FRAME_OK;
 }
 
-/* False: nothing more is to be done with the frame; *@err says whether it is bad. */
-static bool take_header_of(struct rchar_flow *flow, struct rchar_lane *lane,
-			   const struct rchar_hdr *hdr, enum rchar_frame_error *err)
+/**
+ * rchar_flow_receive_header() - take the credits and the ack of a frame
+ * @flow: the flow
+ * @lane: where it arrived
+ * @hdr: its header, well formed by itself
+ * @err: set to what is wrong with it
+ *
+ * Context: as rchar_flow_receive().
+ * Return: false when nothing more is to be done with the frame.
+ */
+bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,
+			       const struct rchar_hdr *hdr, enum rchar_frame_error *err)
 {
 	bool attached;
 	LIST_HEAD(acked);
@@ -450,11 +410,13 @@ static void accept_sequenced(struct rchar_flow *flow, const struct rchar_hdr *hd
 {
 	spin_lock_bh(&flow->lock);
 	flow->rx_next++;
-	WRITE_ONCE(flow->link->progress_at, jiffies);
+	WRITE_ONCE(flow->traffic->progress_at, jiffies);
 	if (hdr->flags & RCHAR_FRAME_ACK)
 		flow->ack_now = true;
 	spin_unlock_bh(&flow->lock);
-	rchar_link_ack_later(flow->link);
+	if (!delayed_work_pending(&flow->traffic->ack_work))
+		queue_delayed_work(flow->traffic->wq, &flow->traffic->ack_work,
+				   msecs_to_jiffies(ACK_DELAY_MS));
 }
 
 static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
@@ -466,17 +428,17 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
 	int ret;
 
 	/* One context at a time for each session, too. */
-	if (rchar_link_flow(flow->link, hdr->session) != flow)
+	if (rchar_traffic_flow(flow->traffic, hdr->session) != flow)
 		return RCHAR_FRAME_BAD_SESSION;
 	/* Only this context moves rx_next, one lane at a time. */
 	if (hdr->seq != flow->rx_next) {
 		if (!rchar_seq_before(hdr->seq, flow->rx_next))
 			return RCHAR_FRAME_BAD_SEQ;
-		rchar_stats_inc(&flow->link->stats.duplicates);
+		rchar_stats_inc(&flow->traffic->stats.duplicates);
 		return RCHAR_FRAME_OK;
 	}
 	err = RCHAR_FRAME_OK;
-	ret = flow->link->ops->receive(flow->link, hdr, rxb, &err);
+	ret = flow->traffic->ops->receive(flow->traffic, hdr, rxb, &err);
 	if (err)
 		return err;
 	if (ret) {
@@ -489,48 +451,9 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
 	return RCHAR_FRAME_OK;
 }
 
-static bool nonce_matches(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
-{
-	struct rchar_wire_hello hello;
-	static const u8 no_mac[RCHAR_WIRE_MAC_LEN];
-
-	rchar_rxbuf_copy(rxb, &hello, sizeof(hello));
-	return !memcmp(hello.nonce, lane->self.nonce, sizeof(hello.nonce)) &&
-	       !memcmp(hello.mac, no_mac, sizeof(no_mac));
-}
-
-static enum rchar_frame_error receive_greeting(struct rchar_flow *flow,
-					       struct rchar_lane *lane,
-					       const struct rchar_hdr *hdr,
-					       struct rchar_rxbuf *rxb)
-{
-	u8 expected = lane->initiator ? RCHAR_OP_READY : RCHAR_OP_HELLO;
-	enum rchar_frame_error err;
-
-	if (hdr->op != expected)
-		return RCHAR_FRAME_BAD_STATE;
-	if (READ_ONCE(lane->state) != (lane->initiator ? RCHAR_LANE_GREETING :
-							 RCHAR_LANE_ACCEPTING))
-		return RCHAR_FRAME_BAD_STATE;
-	if (!nonce_matches(lane, rxb))
-		return RCHAR_FRAME_BAD_PAYLOAD;
-	if (lane->initiator) {
-		if (take_header_of(flow, lane, hdr, &err))
-			rchar_lane_up(lane);
-		return err;
-	}
-	/* It has received nothing yet. */
-	if (hdr->credits)
-		return RCHAR_FRAME_BAD_CREDITS;
-	if (rchar_lane_move(lane, RCHAR_LANE_GREETING))
-		rchar_link_greeted(lane->link, lane);
-	return RCHAR_FRAME_OK;
-}
-
 static enum rchar_frame_error receive_control(struct rchar_flow *flow,
 					      struct rchar_lane *lane,
-					      const struct rchar_hdr *hdr,
-					      struct rchar_rxbuf *rxb)
+					      const struct rchar_hdr *hdr)
 {
 	if (hdr->op == RCHAR_OP_HELLO || hdr->op == RCHAR_OP_READY)
 		return RCHAR_FRAME_BAD_STATE;
@@ -542,7 +465,7 @@ static enum rchar_frame_error receive_control(struct rchar_flow *flow,
 /**
  * rchar_flow_receive() - a frame arrived
  * @flow: the flow
- * @lane: where it arrived
+ * @lane: where it arrived, UP or on its way out
  * @hdr: its header, well formed by itself
  * @rxb: the buffer with its payload
  *
@@ -556,22 +479,13 @@ enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
 					  const struct rchar_hdr *hdr,
 					  struct rchar_rxbuf *rxb)
 {
-	enum rchar_lane_state state = READ_ONCE(lane->state);
 	enum rchar_frame_error err;
 
-	if (state >= RCHAR_LANE_CLOSING)
-		return RCHAR_FRAME_OK;
-	trace_rchar_frame_rx(lane, hdr);
-	rchar_stats_inc(&flow->link->stats.rx_frames);
-	rchar_stats_add(&flow->link->stats.rx_bytes, hdr->len);
-	/* Nothing of a frame counts before the handshake is over. */
-	if (state < RCHAR_LANE_UP)
-		return receive_greeting(flow, lane, hdr, rxb);
-	if (!take_header_of(flow, lane, hdr, &err))
+	if (!rchar_flow_receive_header(flow, lane, hdr, &err))
 		return err;
 	if (rchar_op_sequenced(hdr->op))
 		return receive_sequenced(flow, lane, hdr, rxb);
-	return receive_control(flow, lane, hdr, rxb);
+	return receive_control(flow, lane, hdr);
 }
 
 /**
@@ -674,7 +588,6 @@ void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
 		pump(flow);
 	}
 	spin_unlock_bh(&flow->lock);
-	rchar_rdma_pump(flow);
 }
 
 /**
@@ -694,13 +607,12 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
 		list_splice_tail_init(&flow->ready[1], &flow->parked);
 	}
 	spin_unlock_bh(&flow->lock);
+	wake_flusher(flow->traffic);
 }
 
-/**
- * rchar_flow_reset() - forget everything: the peer has
- * @flow: the flow; no lane is attached
- */
-void rchar_flow_reset(struct rchar_flow *flow)
+/* ---- the flows of a link ---- */
+
+static void flow_reset(struct rchar_flow *flow)
 {
 	struct rchar_txbuf *txb;
 	LIST_HEAD(dropped);
@@ -719,6 +631,121 @@ void rchar_flow_reset(struct rchar_flow *flow)
 	flow->rx_acked = 0;
 	spin_unlock_bh(&flow->lock);
 	list_for_each_entry(txb, &dropped, queue)
-		flow->link->ops->dropped(txb);
+		flow->traffic->ops->dropped(txb);
 	rchar_txbuf_put_list(&dropped);
+}
+
+/**
+ * rchar_traffic_reset() - forget everything: the peer has
+ * @traffic: the flows; no lane is attached
+ *
+ * Context: process.
+ */
+void rchar_traffic_reset(struct rchar_traffic *traffic)
+{
+	int i;
+
+	for (i = 0; i < traffic->nr_flows; i++)
+		flow_reset(&traffic->flows[i]);
+	WRITE_ONCE(traffic->tx_max, 0);
+}
+
+/* Acknowledge what is not acknowledged yet. */
+static void ack_all(struct rchar_traffic *traffic)
+{
+	int i;
+
+	for (i = 0; i < traffic->nr_flows; i++) {
+		struct rchar_flow *flow = &traffic->flows[i];
+
+		spin_lock_bh(&flow->lock);
+		if (flow->rx_acked != flow->rx_next) {
+			flow->ack_now = true;
+			pump(flow);
+		}
+		spin_unlock_bh(&flow->lock);
+	}
+}
+
+static void ack_work(struct work_struct *work)
+{
+	ack_all(container_of(to_delayed_work(work), struct rchar_traffic, ack_work));
+}
+
+static bool all_sent(struct rchar_traffic *traffic)
+{
+	bool sent = true;
+	int i;
+
+	for (i = 0; sent && i < traffic->nr_flows; i++) {
+		struct rchar_flow *flow = &traffic->flows[i];
+
+		spin_lock_bh(&flow->lock);
+		sent = !flow->lane || (!flow->next && list_empty(&flow->lane->tx.posted));
+		spin_unlock_bh(&flow->lock);
+	}
+	return sent;
+}
+
+/**
+ * rchar_traffic_flush() - acknowledge, and let the devices send what is posted
+ * @traffic: the flows
+ * @timeout: in jiffies
+ *
+ * Context: process.
+ */
+void rchar_traffic_flush(struct rchar_traffic *traffic, unsigned long timeout)
+{
+	ack_all(traffic);
+	wait_event_timeout(traffic->wait, all_sent(traffic), timeout);
+}
+
+/**
+ * rchar_traffic_stop() - no acks are sent later
+ * @traffic: the flows; no lane is attached, and none will be
+ *
+ * Context: process.
+ */
+void rchar_traffic_stop(struct rchar_traffic *traffic)
+{
+	cancel_delayed_work_sync(&traffic->ack_work);
+}
+
+/**
+ * rchar_traffic_flow() - the flow that carries a session
+ * @traffic: the flows
+ * @session: the session's id
+ *
+ * All frames of a session take the same flow, so they stay in order.
+ */
+struct rchar_flow *rchar_traffic_flow(const struct rchar_traffic *traffic, u32 session)
+{
+	return &traffic->flows[session % traffic->nr_flows];
+}
+
+/**
+ * rchar_traffic_init() - empty flows
+ * @traffic: what they share; the caller fills in @ops, @account and @wq
+ * @flows: the flows, zeroed
+ * @nr_flows: how many
+ */
+void rchar_traffic_init(struct rchar_traffic *traffic, struct rchar_flow *flows, u8 nr_flows)
+{
+	int i;
+
+	init_waitqueue_head(&traffic->wait);
+	INIT_DELAYED_WORK(&traffic->ack_work, ack_work);
+	traffic->progress_at = jiffies;
+	traffic->nr_flows = nr_flows;
+	traffic->flows = flows;
+	for (i = 0; i < nr_flows; i++) {
+		struct rchar_flow *flow = &flows[i];
+
+		spin_lock_init(&flow->lock);
+		INIT_LIST_HEAD(&flow->queue);
+		INIT_LIST_HEAD(&flow->ready[0]);
+		INIT_LIST_HEAD(&flow->ready[1]);
+		INIT_LIST_HEAD(&flow->parked);
+		flow->traffic = traffic;
+	}
 }

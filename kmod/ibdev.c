@@ -7,15 +7,13 @@
 #include "ibdev.h"
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
-#include "lane.h"
-#include "link.h"
-#include "listener.h"
 
 /* The core's client data may be stale for cm_ids that outlive our remove: a list of our
- * own. The lock also protects the lists of lanes.
+ * own. The lock also protects the lists of users.
  */
 static DEFINE_SPINLOCK(devices_lock);
 static LIST_HEAD(devices);
+static void (*tell_added)(void);
 
 static void release(struct kref *ref)
 {
@@ -25,13 +23,14 @@ static void release(struct kref *ref)
 }
 
 /**
- * rchar_ibdev_attach() - a lane starts to use a device
+ * rchar_ibdev_attach() - from here on the device waits for its user
  * @dev: the device; the caller holds a cm_id bound to it
- * @lane: the lane; failed when the device is removed
+ * @user: told when the device is removed
  *
  * Return: what to pass to rchar_ibdev_detach(), or NULL when the device is going.
  */
-struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev, struct rchar_lane *lane)
+struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev,
+				       struct rchar_ibdev_user *user)
 {
 	struct rchar_ibdev *ibdev, *found = NULL;
 
@@ -40,7 +39,7 @@ struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev, struct rchar_lane 
 		if (ibdev->dev != dev)
 			continue;
 		kref_get(&ibdev->ref);
-		list_add_tail(&lane->ibdev_entry, &ibdev->lanes);
+		list_add_tail(&user->entry, &ibdev->users);
 		found = ibdev;
 		break;
 	}
@@ -49,14 +48,14 @@ struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev, struct rchar_lane 
 }
 
 /**
- * rchar_ibdev_detach() - a lane has freed all it had on a device
+ * rchar_ibdev_detach() - a user has freed all it had on a device
  * @ibdev: from rchar_ibdev_attach()
- * @lane: the lane
+ * @user: the user
  */
-void rchar_ibdev_detach(struct rchar_ibdev *ibdev, struct rchar_lane *lane)
+void rchar_ibdev_detach(struct rchar_ibdev *ibdev, struct rchar_ibdev_user *user)
 {
 	spin_lock(&devices_lock);
-	list_del_init(&lane->ibdev_entry);
+	list_del_init(&user->entry);
 	spin_unlock(&devices_lock);
 	kref_put(&ibdev->ref, release);
 }
@@ -87,27 +86,26 @@ static int add_device(struct ib_device *dev)
 	ibdev->dev = dev;
 	kref_init(&ibdev->ref);
 	init_completion(&ibdev->gone);
-	INIT_LIST_HEAD(&ibdev->lanes);
+	INIT_LIST_HEAD(&ibdev->users);
 	spin_lock(&devices_lock);
 	list_add_tail(&ibdev->entry, &devices);
 	spin_unlock(&devices_lock);
 	ib_set_client_data(dev, &client, ibdev);
-	rchar_link_retry_all();
-	rchar_listener_retry_all();
+	tell_added();
 	return 0;
 }
 
 static void remove_device(struct ib_device *dev, void *data)
 {
 	struct rchar_ibdev *ibdev = data;
-	struct rchar_lane *lane;
+	struct rchar_ibdev_user *user;
 
 	if (!ibdev)
 		return;
 	spin_lock(&devices_lock);
-	list_del(&ibdev->entry);	/* no new lane comes */
-	list_for_each_entry(lane, &ibdev->lanes, ibdev_entry)
-		rchar_lane_fail(lane, RCHAR_REASON_DEVICE_REMOVED);
+	list_del(&ibdev->entry);	/* no new user comes */
+	list_for_each_entry(user, &ibdev->users, entry)
+		user->removed(user);
 	spin_unlock(&devices_lock);
 	kref_put(&ibdev->ref, release);
 	wait_for_completion(&ibdev->gone);
@@ -122,9 +120,11 @@ static struct ib_client client = {
 
 /**
  * rchar_ibdev_init() - start to follow devices
+ * @added: called, in process context, when there is one more
  */
-int rchar_ibdev_init(void)
+int rchar_ibdev_init(void (*added)(void))
 {
+	tell_added = added;
 	return ib_register_client(&client);
 }
 

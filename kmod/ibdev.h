@@ -8,28 +8,39 @@
 #include <linux/list.h>
 
 struct ib_device;
-struct rchar_lane;
+
+/**
+ * struct rchar_ibdev_user - who has something on a device
+ * @entry: of rchar_ibdev.users; the lock of ibdev.c
+ * @removed: the device is going: give up what is there, and call rchar_ibdev_detach() in the
+ *	     end. Must not sleep.
+ */
+struct rchar_ibdev_user {
+	struct list_head entry;
+	void (*removed)(struct rchar_ibdev_user *user);
+};
 
 /**
  * struct rchar_ibdev - one RDMA device, from ib_client add to remove
  * @entry: of the list of devices
  * @dev: the device; valid while a reference is held
- * @ref: one for the client, one for each lane
+ * @ref: one for the client, one for each user
  * @gone: the last reference is dropped; remove waits for it
- * @lanes: lanes with a queue pair on this device
+ * @users: who has something on this device
  */
 struct rchar_ibdev {
 	struct list_head entry;
 	struct ib_device *dev;
 	struct kref ref;
 	struct completion gone;
-	struct list_head lanes;
+	struct list_head users;
 };
 
-struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev, struct rchar_lane *lane);
-void rchar_ibdev_detach(struct rchar_ibdev *ibdev, struct rchar_lane *lane);
+struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev,
+				       struct rchar_ibdev_user *user);
+void rchar_ibdev_detach(struct rchar_ibdev *ibdev, struct rchar_ibdev_user *user);
 unsigned int rchar_ibdev_count(void);
-int rchar_ibdev_init(void);
+int rchar_ibdev_init(void (*added)(void));
 void rchar_ibdev_exit(void);
 
 #endif /* RCHAR_IBDEV_H */

@@ -3,16 +3,12 @@
  * The life of one connection. Everything that goes wrong, in any context, ends in
  * rchar_lane_fail(): it records the first reason and queues the teardown, which is the
  * only place that frees. cm.c moves a lane along while it connects, flow.c decides
- * what it sends.
+ * what it sends, and lane_events.c tells the link what becomes of it.
  */
 #include "lane.h"
 #include <linux/slab.h>
-#include "cm.h"
-#include "flow.h"
-#include "ibdev.h"
 #include "inject.h"
 #include "ledger.h"
-#include "link.h"
 #include "trace.h"
 
 #define RTU_MS		1000	/* the RTU may come so long after the first frame */
@@ -22,6 +18,7 @@
  * for teardown (link.c).
  */
 static struct workqueue_struct *lane_wq;
+static const struct rchar_lane_ops *lane_ops;
 
 static void release(struct kref *ref)
 {
@@ -34,7 +31,7 @@ static void release(struct kref *ref)
 	kfree(lane->rxbufs);
 	kfree(lane->hdrs);
 	kfree(lane->rdma.slots);
-	rchar_link_put(lane->link);
+	lane->ops->release(lane->link);
 	rchar_ledger_del(RCHAR_OBJ_LANE);
 	kfree(lane);
 }
@@ -113,8 +110,6 @@ static void timer_work(struct work_struct *work)
 
 /* ---- receive ---- */
 
-static void rx_done(struct ib_cq *cq, struct ib_wc *wc);
-
 /* Under rx_lock. */
 static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
@@ -133,10 +128,6 @@ static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 	return ib_post_recv(lane->cm_id->qp, &wr, NULL);
 }
 
-/*
- * Give a buffer back to the queue pair, with fresh pages for those taken. Returns
- * true when it was posted, that is, when the peer earns a credit.
- */
 static bool post_rxbuf(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
 {
 	bool filled = !rchar_rxbuf_fill(rxb, lane->cm_id->device, gfp);
@@ -166,51 +157,22 @@ static void refill_work(struct work_struct *work)
 	spin_unlock_bh(&lane->rx_lock);
 	while ((rxb = list_first_entry_or_null(&todo, struct rchar_rxbuf, entry))) {
 		list_del(&rxb->entry);
-		rchar_flow_receive_done(lane->flow, lane,
-					post_rxbuf(lane, rxb, GFP_KERNEL));
+		lane->ops->reposted(lane, post_rxbuf(lane, rxb, GFP_KERNEL));
 	}
 }
 
-static void rx_done(struct ib_cq *cq, struct ib_wc *wc)
+/**
+ * rchar_lane_repost() - give a buffer back to the queue pair, with fresh pages for those taken
+ * @lane: the lane
+ * @rxb: the buffer
+ *
+ * Context: any but hard interrupt.
+ * Return: true when it was posted, that is, when the peer earns a credit. Otherwise the lane
+ * is going, or rchar_lane_ops.reposted() will be called.
+ */
+bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
-	struct rchar_rxbuf *rxb = container_of(wc->wr_cqe, struct rchar_rxbuf, cqe);
-	struct rchar_lane *lane = rxb->lane;
-	struct ib_device *dev = cq->device;
-	enum rchar_frame_error err;
-	struct rchar_hdr hdr;
-	bool accepting;
-
-	if (wc->status != IB_WC_SUCCESS) {
-		trace_rchar_wc_error(lane, "recv", wc->status);
-		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
-		return;
-	}
-	/* A WRITE with immediate data into a region of ours: nothing is in the buffer. */
-	if (wc->opcode != IB_WC_RECV) {
-		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
-		return;
-	}
-	WRITE_ONCE(lane->last_rx, jiffies);
-	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
-	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr),
-				   DMA_FROM_DEVICE);
-	rchar_hdr_decode(&hdr, rxb->hdr);
-	err = rchar_hdr_check(&hdr, wc->byte_len, lane->frame_size);
-	if (!err) {
-		rchar_rxbuf_sync(rxb, dev, hdr.len);
-		err = rchar_flow_receive(lane->flow, lane, &hdr, rxb);
-	}
-	if (err) {
-		trace_rchar_bad_frame(lane, &hdr, err);
-		rchar_link_bad_frame(lane->link, &hdr, err);
-		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
-	} else if (accepting) {
-		/* It overtook the CM's RTU, or that is lost. */
-		queue_delayed_work(lane_wq, &lane->notify_work,
-				   msecs_to_jiffies(RTU_MS));
-	}
-	rchar_flow_receive_done(lane->flow, lane,
-				post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN));
+	return post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN);
 }
 
 /*
@@ -228,21 +190,16 @@ static void notify_work(struct work_struct *work)
 		lane->notified = !rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
 }
 
-/* ---- send; all of it under the flow's lock ---- */
-
-static void tx_done(struct ib_cq *cq, struct ib_wc *wc)
+/**
+ * rchar_lane_notify_cm() - a frame came before the CM's RTU, which may be lost
+ * @lane: an acceptor's
+ */
+void rchar_lane_notify_cm(struct rchar_lane *lane)
 {
-	struct rchar_txbuf *txb = container_of(wc->wr_cqe, struct rchar_txbuf, cqe);
-	struct rchar_lane *lane = cq->cq_context;
-
-	/* A flushed request stays on the list: teardown empties it after the drain. */
-	if (wc->status != IB_WC_SUCCESS) {
-		trace_rchar_wc_error(lane, "send", wc->status);
-		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
-		return;
-	}
-	rchar_flow_send_done(lane->flow, lane, txb);
+	queue_delayed_work(lane_wq, &lane->notify_work, msecs_to_jiffies(RTU_MS));
 }
+
+/* ---- send; all of it with &rchar_sq.lock ---- */
 
 /**
  * rchar_lane_tx_room() - may one more frame be staged?
@@ -250,7 +207,7 @@ static void tx_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 bool rchar_lane_tx_room(struct rchar_lane *lane)
 {
-	lockdep_assert_held(&lane->flow->lock);
+	lockdep_assert_held(lane->sq.lock);
 	return lane->sq.open && lane->tx.used < RCHAR_LANE_SQ &&
 	       rchar_credit_may_send(&lane->tx.credit);
 }
@@ -266,7 +223,7 @@ struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane)
 {
 	int i;
 
-	lockdep_assert_held(&lane->flow->lock);
+	lockdep_assert_held(lane->sq.lock);
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
 		struct rchar_txbuf *txb = lane->tx.controls[i];
 
@@ -299,7 +256,7 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 {
 	struct rchar_lane_tx *tx = &lane->tx;
 
-	lockdep_assert_held(&lane->flow->lock);
+	lockdep_assert_held(lane->sq.lock);
 	txb->hdr.credits = rchar_credit_send(&tx->credit);
 	txb->hdr.ack = ack;
 	rchar_hdr_encode(&txb->wire, &txb->hdr);
@@ -311,7 +268,7 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 		stage_failed(lane);
 		return;
 	}
-	txb->cqe.done = tx_done;
+	txb->cqe.done = lane->ops->send_done;
 	txb->wr = (struct ib_send_wr){
 		.wr_cqe = &txb->cqe,
 		.sg_list = txb->sge,
@@ -340,10 +297,10 @@ unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
 {
 	unsigned int ms = 0;
 
-	spin_lock_bh(&lane->flow->lock);
+	spin_lock_bh(lane->sq.lock);
 	if (lane->sq.used)
 		ms = jiffies_to_msecs(jiffies - lane->sq.moved_at);
-	spin_unlock_bh(&lane->flow->lock);
+	spin_unlock_bh(lane->sq.lock);
 	return ms;
 }
 
@@ -361,7 +318,7 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 	const struct ib_send_wr *bad;
 	struct rchar_txbuf *first = tx->first;
 
-	lockdep_assert_held(&lane->flow->lock);
+	lockdep_assert_held(lane->sq.lock);
 	if (!first)
 		return;
 	tx->last->wr.send_flags = IB_SEND_SIGNALED;
@@ -401,7 +358,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 {
 	struct rchar_txbuf *txb, *tmp;
 
-	lockdep_assert_held(&lane->flow->lock);
+	lockdep_assert_held(lane->sq.lock);
 	list_for_each_entry_safe(txb, tmp, &lane->tx.posted, posted) {
 		rchar_txbuf_unmap(txb, lane->cm_id->device);
 		lane->tx.used--;
@@ -460,14 +417,46 @@ static int alloc_rxbufs(struct rchar_lane *lane)
 	if (!lane->rxbufs || !lane->hdrs)
 		return -ENOMEM;
 	for (i = 0; i < RCHAR_LANE_DEPTH; i++) {
-		lane->rxbufs[i].lane = lane;
-		lane->rxbufs[i].cqe.done = rx_done;
+		lane->rxbufs[i].cqe.done = lane->ops->receive_done;
 		lane->rxbufs[i].hdr = &lane->hdrs[i];
 	}
 	return 0;
 }
 
+static int alloc_rdma(struct rchar_lane *lane)
+{
+	int i;
+
+	INIT_LIST_HEAD(&lane->rdma.idle);
+	lane->rdma.slots = kcalloc(RCHAR_LANE_RDMA, sizeof(*lane->rdma.slots), GFP_KERNEL);
+	if (!lane->rdma.slots)
+		return -ENOMEM;
+	for (i = 0; i < RCHAR_LANE_RDMA; i++)
+		list_add_tail(&lane->rdma.slots[i].entry, &lane->rdma.idle);
+	return 0;
+}
+
 static void teardown_work(struct work_struct *work);
+
+static void connect_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(work, struct rchar_lane, connect_work);
+
+	lane->ops->connect(lane);
+}
+
+static void adopt_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(work, struct rchar_lane, adopt_work);
+
+	lane->ops->adopt(lane);
+}
+
+static void device_removed(struct rchar_ibdev_user *user)
+{
+	rchar_lane_fail(container_of(user, struct rchar_lane, ibdev_user),
+			RCHAR_REASON_DEVICE_REMOVED);
+}
 
 static void sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
 {
@@ -476,27 +465,32 @@ static void sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
 
 /**
  * rchar_lane_create() - a lane without a connection
- * @link: the link it will be a lane of
- * @index: which one
+ * @link: whose lane it will be; &rchar_lane_ops.release gets it back in the end, also when
+ *	  this fails
+ * @flow: what it will carry
+ * @flow_lock: of @flow, protects the send queue
+ * @index: which lane of the link
  * @initiator: this side calls
  *
  * Context: process.
  * Return: the lane in state INIT, with one reference, or NULL. The caller sets @cm_id
  * and calls rchar_lane_start(); before that, rchar_lane_put() undoes.
  */
-struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
-				     bool initiator)
+struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow *flow,
+				     spinlock_t *flow_lock, u8 index, bool initiator)
 {
 	struct rchar_lane *lane = kzalloc(sizeof(*lane), GFP_KERNEL);
 	int i;
 
-	if (!lane)
+	if (!lane) {
+		lane_ops->release(link);
 		return NULL;
+	}
 	rchar_ledger_add(RCHAR_OBJ_LANE);
 	kref_init(&lane->ref);
-	rchar_link_get(link);
+	lane->ops = lane_ops;
 	lane->link = link;
-	lane->flow = &link->flows[index];
+	lane->flow = flow;
 	lane->index = index;
 	lane->initiator = initiator;
 	lane->state = RCHAR_LANE_INIT;
@@ -504,24 +498,24 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
 	lane->last_rx = jiffies;
 	spin_lock_init(&lane->lock);
 	spin_lock_init(&lane->rx_lock);
-	INIT_LIST_HEAD(&lane->ibdev_entry);
+	lane->ibdev_user.removed = device_removed;
 	INIT_LIST_HEAD(&lane->accepting_entry);
 	INIT_LIST_HEAD(&lane->tx.posted);
 	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
 	init_completion(&lane->cm_connected);
-	lane->sq.lock = &lane->flow->lock;
+	lane->sq.lock = flow_lock;
 	lane->sq.fail = sq_fail;
 	for (i = 0; i < RCHAR_MRS_KINDS; i++)
 		rchar_mrs_init(&lane->mrs[i], &lane->sq);
 	INIT_WORK(&lane->teardown, teardown_work);
-	INIT_WORK(&lane->connect_work, rchar_cm_connect_work);
-	INIT_WORK(&lane->adopt_work, rchar_link_adopt_work);
+	INIT_WORK(&lane->connect_work, connect_work);
+	INIT_WORK(&lane->adopt_work, adopt_work);
 	INIT_WORK(&lane->refill_work, refill_work);
 	INIT_WORK(&lane->break_work, break_work);
 	INIT_DELAYED_WORK(&lane->notify_work, notify_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
-	if (alloc_controls(lane) || alloc_rxbufs(lane) || rchar_lane_rdma_alloc(lane)) {
+	if (alloc_controls(lane) || alloc_rxbufs(lane) || alloc_rdma(lane)) {
 		rchar_lane_put(lane);
 		return NULL;
 	}
@@ -614,6 +608,7 @@ static int post_all(struct rchar_lane *lane, struct ib_device *dev)
 	for (i = 0; i < RCHAR_LANE_DEPTH; i++) {
 		struct rchar_rxbuf *rxb = &lane->rxbufs[i];
 
+		rxb->dev = dev;
 		rxb->hdr_dma = lane->hdrs_dma + i * sizeof(*lane->hdrs);
 		ret = rchar_rxbuf_fill(rxb, dev, GFP_KERNEL);
 		if (ret)
@@ -648,29 +643,13 @@ int rchar_lane_setup(struct rchar_lane *lane)
 	lane->atomics = dev->attrs.atomic_cap != IB_ATOMIC_NONE && !lane->signal_all;
 	lane->rdma_sge = min_t(int, dev->attrs.max_send_sge, RCHAR_RDMA_SGE);
 	lane->rdma_sge_rd = clamp_t(int, dev->attrs.max_sge_rd, 1, lane->rdma_sge);
-	lane->ibdev = rchar_ibdev_attach(dev, lane);
+	lane->ibdev = rchar_ibdev_attach(dev, &lane->ibdev_user);
 	if (!lane->ibdev)
 		return -ENODEV;
 	ret = create_qp(lane, dev);
 	if (ret)
 		return ret;
 	return post_all(lane, dev);
-}
-
-/**
- * rchar_lane_up() - the handshake is over
- * @lane: the lane
- */
-void rchar_lane_up(struct rchar_lane *lane)
-{
-	lane->up_at = jiffies;
-	if (!rchar_lane_move(lane, RCHAR_LANE_UP))
-		return;
-	/* Not before: the answer to READY may come at once. */
-	if (!lane->initiator)
-		rchar_flow_control(lane->flow, lane, RCHAR_OP_READY);
-	rchar_link_lane_up(lane->link, lane);
-	rchar_flow_ready(lane->flow, lane);
 }
 
 /* ---- teardown ---- */
@@ -708,11 +687,11 @@ static void drain(struct rchar_lane *lane)
 	}
 	/* A completion may have queued it again. */
 	cancel_delayed_work_sync(&lane->notify_work);
-	spin_lock_bh(&lane->flow->lock);
+	spin_lock_bh(lane->sq.lock);
 	rchar_lane_tx_reap(lane, NULL, &reaped);
-	spin_unlock_bh(&lane->flow->lock);
+	spin_unlock_bh(lane->sq.lock);
 	rchar_lane_tx_put(&reaped);
-	rchar_lane_rdma_reap(lane);
+	lane->ops->drained(lane);
 	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
 		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
 	if (lane->hdrs_dma)
@@ -724,11 +703,10 @@ static void drain(struct rchar_lane *lane)
 static void teardown_work(struct work_struct *work)
 {
 	struct rchar_lane *lane = container_of(work, struct rchar_lane, teardown);
-	struct rchar_link *link = lane->link;
 	struct rdma_cm_id *id;
 	int i;
 
-	rchar_flow_detach(lane->flow, lane);
+	lane->ops->detach(lane);
 	/* Failed while it was being started: that comes to its end first. */
 	wait_for_completion(&lane->started);
 	id = lane->cm_id;
@@ -741,7 +719,7 @@ static void teardown_work(struct work_struct *work)
 	cancel_work_sync(&lane->connect_work);
 	cancel_work_sync(&lane->adopt_work);
 	/* It may have attached the lane after all. */
-	rchar_flow_detach(lane->flow, lane);
+	lane->ops->detach(lane);
 	if (lane->ibdev)
 		drain(lane);
 	for (i = 0; lane->pd && i < RCHAR_MRS_KINDS; i++)
@@ -753,20 +731,22 @@ static void teardown_work(struct work_struct *work)
 	if (lane->pd)
 		ib_dealloc_pd(lane->pd);
 	/* The link may connect again; the CM can take longer. */
-	rchar_link_lane_gone(link, lane);
+	lane->ops->gone(lane);
 	/* Waits for a running handler; none comes after it. */
 	rdma_destroy_id(id);
 	if (lane->ibdev)
-		rchar_ibdev_detach(lane->ibdev, lane);
+		rchar_ibdev_detach(lane->ibdev, &lane->ibdev_user);
 	rchar_lane_move(lane, RCHAR_LANE_DEAD);
 	rchar_lane_put(lane);	/* the cm_id's */
 }
 
 /**
  * rchar_lane_init() - at module load
+ * @ops: who is told of the lives of lanes
  */
-int rchar_lane_init(void)
+int rchar_lane_init(const struct rchar_lane_ops *ops)
 {
+	lane_ops = ops;
 	lane_wq = alloc_workqueue("rchar_lane", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return lane_wq ? 0 : -ENOMEM;
 }

@@ -12,15 +12,16 @@
 #include <rdma/rdma_cm.h>
 #include "conn.h"
 #include "credit.h"
+#include "ibdev.h"
 #include "mr.h"
-#include "rdma.h"
 #include "rxbuf.h"
 #include "sq.h"
 #include "state.h"
 #include "txbuf.h"
 
 struct rchar_flow;
-struct rchar_ibdev;
+struct rchar_io;
+struct rchar_lane;
 struct rchar_link;
 
 /* Receive buffers of a lane: 2 MiB with 64 KiB frames. */
@@ -31,11 +32,47 @@ struct rchar_link;
 #define RCHAR_LANE_RD_ATOMIC	16
 /* Frames of a lane's own that may be in the send queue at once. */
 #define RCHAR_LANE_CONTROLS	8
+/* One-sided work requests that may be in the send queue at once. */
+#define RCHAR_LANE_RDMA		64
+/* Pieces of local memory of one of them; a device may allow fewer. */
+#define RCHAR_RDMA_SGE		8
 /* From the first resolve, or the accept, to UP. */
 #define RCHAR_LANE_TIMEOUT_MS	5000
 
 /**
- * struct rchar_lane_tx - frames; rchar_flow.lock of @rchar_lane.flow
+ * struct rchar_lane_ops - what a lane tells those whose connection it is
+ * @receive_done: a receive completed: &rchar_rxbuf.cqe of the lane's buffers
+ * @send_done: a frame completed: &rchar_txbuf.cqe
+ * @reposted: a receive buffer found its memory late, and is posted again
+ * @introduce: fill in &rchar_lane.self, what the peer is told. With the handler lock of the
+ *	       cm_id.
+ * @established: initiator: the reply came, and is in &rchar_lane.peer. CM event handler.
+ * @connect: initiator: the route is resolved. Process context of the lane's own.
+ * @adopt: acceptor: rchar_lane_adopt() was called
+ * @detach: the lane fails: nothing is posted any more
+ * @drained: the send queue is empty; one-sided work requests that did not come back go
+ * @gone: the queue pair is destroyed; the CM may take longer
+ * @release: a lane of that link is freed, and with it its reference
+ *
+ * Context: @receive_done and @send_done that of a completion queue, @release any but hard
+ * interrupt, the others process.
+ */
+struct rchar_lane_ops {
+	void (*receive_done)(struct ib_cq *cq, struct ib_wc *wc);
+	void (*send_done)(struct ib_cq *cq, struct ib_wc *wc);
+	void (*reposted)(struct rchar_lane *lane, bool posted);
+	void (*introduce)(struct rchar_lane *lane);
+	void (*established)(struct rchar_lane *lane);
+	void (*connect)(struct rchar_lane *lane);
+	void (*adopt)(struct rchar_lane *lane);
+	void (*detach)(struct rchar_lane *lane);
+	void (*drained)(struct rchar_lane *lane);
+	void (*gone)(struct rchar_lane *lane);
+	void (*release)(struct rchar_link *link);
+};
+
+/**
+ * struct rchar_lane_tx - frames; &rchar_sq.lock of @rchar_lane.sq
  * @credit: credits of both directions
  * @posted: frames in the send queue, oldest first
  * @used: frames in the send queue
@@ -55,10 +92,49 @@ struct rchar_lane_tx {
 };
 
 /**
+ * struct rchar_rdma - one work request of a lane; &rchar_sq.lock
+ * @entry: of rchar_lane_rdma.idle
+ * @cqe: tells of its completion
+ * @io: what it is part of; NULL while idle
+ * @nr: length of @sge
+ * @sge: mapped local memory
+ * @rdma: the request
+ * @atomic: the request
+ */
+struct rchar_rdma {
+	struct list_head entry;
+	struct ib_cqe cqe;
+	struct rchar_io *io;
+	int nr;
+	struct ib_sge sge[RCHAR_RDMA_SGE];
+	union {
+		struct ib_rdma_wr rdma;
+		struct ib_atomic_wr atomic;
+	};
+};
+
+/**
+ * struct rchar_lane_rdma - what a lane has for them; &rchar_sq.lock
+ * @slots: RCHAR_LANE_RDMA of them
+ * @idle: those not in the send queue
+ * @used: those in the send queue
+ * @reads: of these, READs
+ * @reads_max: so many the peer answers at once
+ */
+struct rchar_lane_rdma {
+	struct rchar_rdma *slots;
+	struct list_head idle;
+	unsigned int used;
+	unsigned int reads;
+	unsigned int reads_max;
+};
+
+/**
  * struct rchar_lane - one connection
  * @ref: one each for the link's slot, or its list of lanes being accepted, and for the cm_id
- * @link: the link; holds a reference
- * @flow: the flow of @link that this lane carries
+ * @ops: who is told of its life
+ * @link: whose lane it is; for @ops
+ * @flow: what of @link it carries; for @ops
  * @index: which lane of the link
  * @initiator: this side called
  * @lock: protects @state and @reason
@@ -66,7 +142,7 @@ struct rchar_lane_tx {
  * @reason: of the first failure
  * @cm_id: owned; set before any event can come
  * @ibdev: set while attached to a device
- * @ibdev_entry: of rchar_ibdev.lanes; the lock of ibdev.c
+ * @ibdev_user: for @ibdev
  * @pd: one for each lane: a peer can never use a key of another
  * @device: name of the device
  * @port: of the device
@@ -93,7 +169,7 @@ struct rchar_lane_tx {
  * @up_at: jiffies when it came up
  * @accepting_entry: of rchar_link.accepting, until it is in a slot; link lock
  * @continues: acceptor: the reply said that the link goes on where the last lane left
- * @adopt_work: acceptor: HELLO came, so the lane may take its slot; on the link's queue
+ * @adopt_work: acceptor: HELLO came, so the lane may take its slot
  * @started: whoever connects or accepts is done with it: teardown waits for that
  * @teardown: the only way to die
  * @connect_work: initiator: from the resolved route to the request
@@ -106,6 +182,7 @@ struct rchar_lane_tx {
  */
 struct rchar_lane {
 	struct kref ref;
+	const struct rchar_lane_ops *ops;
 	struct rchar_link *link;
 	struct rchar_flow *flow;
 	u8 index;
@@ -115,7 +192,7 @@ struct rchar_lane {
 	enum rchar_reason reason;
 	struct rdma_cm_id *cm_id;
 	struct rchar_ibdev *ibdev;
-	struct list_head ibdev_entry;
+	struct rchar_ibdev_user ibdev_user;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	char device[IB_DEVICE_NAME_MAX];
@@ -154,15 +231,16 @@ struct rchar_lane {
 	struct delayed_work timer;
 };
 
-struct rchar_lane *rchar_lane_create(struct rchar_link *link, u8 index,
-				     bool initiator);
+struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow *flow,
+				     spinlock_t *flow_lock, u8 index, bool initiator);
 void rchar_lane_put(struct rchar_lane *lane);
 void rchar_lane_start(struct rchar_lane *lane);
 void rchar_lane_connect(struct rchar_lane *lane);
 bool rchar_lane_move(struct rchar_lane *lane, enum rchar_lane_state to);
 void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason);
 int rchar_lane_setup(struct rchar_lane *lane);
-void rchar_lane_up(struct rchar_lane *lane);
+bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb);
+void rchar_lane_notify_cm(struct rchar_lane *lane);
 
 /* For flow.c, all but the put under the flow's lock. */
 bool rchar_lane_tx_room(struct rchar_lane *lane);
@@ -175,7 +253,7 @@ void rchar_lane_tx_put(struct list_head *reaped);
 
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane);
 
-int rchar_lane_init(void);
+int rchar_lane_init(const struct rchar_lane_ops *ops);
 void rchar_lane_exit(void);
 
 #endif /* RCHAR_LANE_H */

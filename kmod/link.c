@@ -7,22 +7,20 @@
 #include "account.h"
 #include "addr.h"
 #include "backoff.h"
-#include "cm.h"
 #include "lane.h"
 #include "ledger.h"
-#include "link_priv.h"
-#include "netlink.h"
-#include "seq.h"
+#include "notify.h"
 #include "trace.h"
 
 DEFINE_MUTEX(rchar_links_lock);	/* protects the table; never held over the CM */
 LIST_HEAD(rchar_links);		/* in order of serial */
 static u32 last_serial;
-static bool shutting_down;		/* rchar_links_lock: no new links */
+bool rchar_links_closed;		/* rchar_links_lock: no new links */
 
 /* Destroying a link waits for its lanes, so it has a queue of its own. */
 struct workqueue_struct *rchar_link_wq;
 static const struct rchar_link_ops *link_ops;
+static const struct rchar_link_works *link_works;
 static atomic64_t nr_bad_frames;
 
 static int set_lanes(const char *value, const struct kernel_param *param)
@@ -69,7 +67,7 @@ void rchar_link_put(struct rchar_link *link)
 static bool was_of_use(struct rchar_link *link, unsigned long up_at)
 {
 	return time_after(jiffies, up_at + msecs_to_jiffies(RCHAR_BACKOFF_MAX_MS)) ||
-	       time_after(READ_ONCE(link->progress_at), up_at);
+	       time_after(READ_ONCE(link->traffic.progress_at), up_at);
 }
 
 static bool all_up(struct rchar_link *link)
@@ -132,18 +130,23 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 			link->initiator ? "to" : "from", &link->peer,
 			rchar_link_state_name(to), reason ? ", " : "",
 			reason ? rchar_reason_name(reason) : "");
-	rchar_netlink_link_event(link);
+	rchar_notify_link(link);
 	/* Channels have links that this host makes. */
 	if (link->initiator)
 		link->ops->state_changed(link);
 	return true;
 }
 
-/* ---- connecting, initiator only ---- */
+/* ---- lanes ---- */
 
-static void schedule_connect(struct rchar_link *link, u32 delay_ms)
+/**
+ * rchar_link_schedule_connect() - make the next attempt
+ * @link: the link, of an initiator; nothing happens unless it is DOWN
+ * @delay_ms: when
+ */
+void rchar_link_schedule_connect(struct rchar_link *link, u32 delay_ms)
 {
-	/* With the lock, so that it is not armed behind the back of destroy_work(). */
+	/* With the lock, so that it is not armed while the link is being destroyed. */
 	spin_lock_bh(&link->lock);
 	if (link->state == RCHAR_LINK_DOWN) {
 		link->next_at = jiffies + msecs_to_jiffies(delay_ms);
@@ -153,23 +156,11 @@ static void schedule_connect(struct rchar_link *link, u32 delay_ms)
 	spin_unlock_bh(&link->lock);
 }
 
-static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
-{
-	u32 delay, failures;
-
-	rchar_stats_inc(&link->stats.failures);
-	spin_lock_bh(&link->lock);
-	failures = ++link->failures;
-	spin_unlock_bh(&link->lock);
-	/* The peer is about to be ready: no reason to back off. */
-	delay = reason == RCHAR_REASON_BUSY && failures < 10 ?
-		RCHAR_BACKOFF_MIN_MS :
-		rchar_backoff_ms(failures, get_random_u32());
-	if (link->initiator)
-		schedule_connect(link, delay);
-}
-
-static bool no_lanes_locked(struct rchar_link *link)
+/**
+ * rchar_link_no_lanes_locked() - are all slots empty?
+ * @link: the link; its lock is held
+ */
+bool rchar_link_no_lanes_locked(struct rchar_link *link)
 {
 	bool none = true;
 	int i;
@@ -189,7 +180,7 @@ bool rchar_link_no_lanes(struct rchar_link *link)
 	bool none;
 
 	spin_lock_bh(&link->lock);
-	none = no_lanes_locked(link);
+	none = rchar_link_no_lanes_locked(link);
 	spin_unlock_bh(&link->lock);
 	return none;
 }
@@ -228,48 +219,20 @@ void rchar_link_for_each_lane(struct rchar_link *link,
 	}
 }
 
-static bool all_gone(struct rchar_link *link)
+/**
+ * rchar_link_new_lane() - a lane without a connection
+ * @link: the link; not changed
+ * @index: which lane
+ *
+ * Context: process.
+ * Return: as rchar_lane_create().
+ */
+struct rchar_lane *rchar_link_new_lane(struct rchar_link *link, u8 index)
 {
-	bool gone;
+	struct rchar_flow *flow = &link->flows[index];
 
-	spin_lock_bh(&link->lock);
-	gone = no_lanes_locked(link) && list_empty(&link->accepting);
-	spin_unlock_bh(&link->lock);
-	return gone;
-}
-
-static void connect_work(struct work_struct *work)
-{
-	struct rchar_link *link = container_of(to_delayed_work(work),
-					       struct rchar_link, connect_work);
-	enum rchar_reason reason;
-	bool ok;
-
-	/* Not while tick_down() makes the link forget. */
-	mutex_lock(&rchar_links_lock);
-	ok = !shutting_down && rchar_link_no_lanes(link) &&
-	     READ_ONCE(link->state) == RCHAR_LINK_DOWN &&
-	     rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
-	mutex_unlock(&rchar_links_lock);
-	if (!ok)
-		return;
-	link->attempt++;
-	reason = rchar_cm_connect(link, 0);
-	if (reason && rchar_link_move(link, RCHAR_LINK_DOWN, reason))
-		connect_failed(link, reason);
-}
-
-/* The peer has told the epoch on the first lane: the others can follow. */
-static void lanes_work(struct work_struct *work)
-{
-	struct rchar_link *link = container_of(work, struct rchar_link, lanes_work);
-	enum rchar_reason reason = RCHAR_REASON_NONE;
-	int i;
-
-	for (i = 1; !reason && i < link->nr_lanes; i++)
-		reason = rchar_cm_connect(link, i);
-	if (reason)
-		rchar_link_for_each_lane(link, rchar_lane_fail, reason);
+	rchar_link_get(link);
+	return rchar_lane_create(link, flow, &flow->lock, index, link->initiator);
 }
 
 /**
@@ -318,13 +281,9 @@ bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
  */
 void rchar_link_forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason)
 {
-	int i;
-
 	link->ops->lost(link, reason);
-	for (i = 0; i < link->nr_lanes; i++)
-		rchar_flow_reset(&link->flows[i]);
+	rchar_traffic_reset(&link->traffic);
 	WRITE_ONCE(link->epoch, epoch);
-	WRITE_ONCE(link->tx_max, 0);
 }
 
 /**
@@ -351,7 +310,7 @@ bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane
 	const struct rchar_conn *peer = &lane->peer;
 
 	return peer->epoch && peer->epoch == READ_ONCE(link->epoch) &&
-	       peer->frame_size >= READ_ONCE(link->tx_max) &&
+	       peer->frame_size >= READ_ONCE(link->traffic.tx_max) &&
 	       rchar_flow_resume_valid(lane->flow, peer->resume);
 }
 
@@ -366,48 +325,18 @@ void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool
 	const struct rchar_conn *peer = &lane->peer;
 
 	if (!lane->index)
-		WRITE_ONCE(link->tx_max,
-			   max_t(u32, link->tx_max,
+		WRITE_ONCE(link->traffic.tx_max,
+			   max_t(u32, link->traffic.tx_max,
 				 min_t(u32, peer->frame_size, RCHAR_FRAME_SIZE)));
 	rchar_flow_attach(lane->flow, lane, same ? peer->resume : 0);
-}
-
-/**
- * rchar_link_adopt() - initiator: the reply came: does this go on where the last lane left?
- * @link: the link; its slot for @lane is taken
- * @lane: the lane, with @peer filled in; nothing is sent on it yet
- *
- * A lane other than the first has to find what that one found; else the next attempt starts
- * afresh.
- *
- * Context: CM event handler; the flow has no lane attached, and for the first lane no
- * flow has.
- * Return: false when the peer contradicts itself; the lane must fail, and the next
- * attempt starts afresh.
- */
-bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane)
-{
-	const struct rchar_conn *peer = &lane->peer;
-	bool same = rchar_link_continues(link, lane), fresh;
-
-	if (!same && lane->index) {
-		WRITE_ONCE(link->epoch, 0);
-		return false;
-	}
-	if (!same) {
-		fresh = peer->epoch && peer->epoch != READ_ONCE(link->epoch) && !peer->resume;
-		rchar_link_forget(link, fresh ? peer->epoch : 0, RCHAR_REASON_PEER_RESTARTED);
-		if (!fresh)
-			return false;
-	}
-	rchar_link_take_over(link, lane, same);
-	return true;
 }
 
 /**
  * rchar_link_lane_up() - the handshake of a lane is over
  * @link: the link
  * @lane: the lane, UP; with the last of them the link is
+ *
+ * Context: any but hard interrupt.
  */
 void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
 {
@@ -418,174 +347,11 @@ void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
 				   msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS));
 		return;
 	}
-	rchar_stats_inc(&link->stats.connects);
+	rchar_stats_inc(&link->traffic.stats.connects);
 	mod_delayed_work(rchar_link_wq, &link->tick_work,
 			 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
 	/* Programs choose how many sessions there are, and this may be a soft interrupt. */
 	queue_work(rchar_link_wq, &link->up_work);
-}
-
-static void up_work(struct work_struct *work)
-{
-	struct rchar_link *link = container_of(work, struct rchar_link, up_work);
-
-	link->ops->up(link);
-}
-
-/**
- * rchar_link_lane_gone() - a lane is torn down; the others go with it
- * @link: the link
- * @lane: the lane; the reference of the slot, or of the list of lanes being accepted, is
- *	  dropped
- */
-void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
-{
-	enum rchar_reason reason;
-	bool down, last;
-
-	if (rchar_link_stop_accepting(link, lane))
-		return;
-	down = rchar_link_move(link, RCHAR_LINK_DOWN, lane->reason);
-	/* While the slot is taken: destroy_work() waits for that before it cancels. */
-	rchar_link_for_each_lane(link, rchar_lane_fail, lane->reason);
-	/* Failed attempts must not put it off. */
-	if (down && link->was_up)
-		mod_delayed_work(rchar_link_wq, &link->tick_work, HZ);
-	else if (down)
-		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
-	spin_lock_bh(&link->lock);
-	link->lanes[lane->index] = NULL;
-	last = no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
-	reason = link->reason;
-	spin_unlock_bh(&link->lock);
-	if (last) {
-		if (READ_ONCE(link->evict))
-			mod_delayed_work(rchar_link_wq, &link->evict_work, 0);
-		connect_failed(link, reason);
-		rchar_link_admit_greeted(link);
-	}
-	wake_up_all(&link->wait);
-	if (!link->initiator)
-		rchar_link_unuse(link);
-	rchar_lane_put(lane);
-}
-
-/* ---- timers ---- */
-
-static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
-{
-	/* First what may change: a frame that arrives meanwhile must not make this negative. */
-	unsigned long last_rx = READ_ONCE(lane->last_rx), now = jiffies;
-	unsigned int silent = time_after(now, last_rx) ? jiffies_to_msecs(now - last_rx) : 0;
-
-	if (silent >= 3 * RCHAR_LINK_KEEPALIVE_MS ||
-	    rchar_lane_tx_stuck_ms(lane) >= 3 * RCHAR_LINK_KEEPALIVE_MS) {
-		rchar_lane_fail(lane, reason);
-	} else if (silent >= RCHAR_LINK_KEEPALIVE_MS * 3 / 4) {
-		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
-	}
-}
-
-/* It is up, and the others should be, too. */
-static void overdue(struct rchar_lane *lane, enum rchar_reason reason)
-{
-	if (READ_ONCE(lane->state) == RCHAR_LANE_UP &&
-	    time_after(jiffies, lane->up_at + msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS)))
-		rchar_lane_fail(lane, reason);
-}
-
-/*
- * While the link is down: sessions end when their time is over, and with the last one
- * the frames that nobody will ask for. rchar_links_lock keeps an incoming connection out.
- */
-static void tick_down(struct rchar_link *link)
-{
-	link->ops->expire(link, jiffies_to_msecs(jiffies - READ_ONCE(link->down_at)));
-	rchar_link_for_each_lane(link, overdue, RCHAR_REASON_TIMEOUT);
-	mutex_lock(&rchar_links_lock);
-	if (xa_empty(&link->sessions) && rchar_link_no_lanes(link) &&
-	    READ_ONCE(link->state) == RCHAR_LINK_DOWN)
-		rchar_link_forget(link, 0, RCHAR_REASON_RECOVERY_TIMEOUT);
-	else
-		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
-	mutex_unlock(&rchar_links_lock);
-}
-
-static void tick_work(struct work_struct *work)
-{
-	struct rchar_link *link = container_of(to_delayed_work(work),
-					       struct rchar_link, tick_work);
-
-	if (READ_ONCE(link->state) == RCHAR_LINK_UP) {
-		rchar_link_for_each_lane(link, keepalive, RCHAR_REASON_KEEPALIVE);
-		mod_delayed_work(rchar_link_wq, &link->tick_work,
-				 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
-	} else if (READ_ONCE(link->state) != RCHAR_LINK_DYING) {
-		tick_down(link);
-	}
-}
-
-static void ack_work(struct work_struct *work)
-{
-	struct rchar_link *link = container_of(to_delayed_work(work),
-					       struct rchar_link, ack_work);
-	int i;
-
-	for (i = 0; i < link->nr_lanes; i++)
-		rchar_flow_ack_pending(&link->flows[i]);
-}
-
-/**
- * rchar_link_ack_later() - a sequenced frame arrived: acknowledge it within
- *			    RCHAR_LINK_ACK_DELAY_MS even if nothing is sent meanwhile
- * @link: the link
- */
-void rchar_link_ack_later(struct rchar_link *link)
-{
-	if (!delayed_work_pending(&link->ack_work))
-		queue_delayed_work(rchar_link_wq, &link->ack_work,
-				   msecs_to_jiffies(RCHAR_LINK_ACK_DELAY_MS));
-}
-
-/* ---- the end ---- */
-
-/* The peer waits for our last ack: let the device send it before the cut. */
-static void flush_acks(struct rchar_link *link)
-{
-	unsigned long until = jiffies + msecs_to_jiffies(200);
-	int i;
-
-	for (i = 0; i < link->nr_lanes; i++)
-		rchar_flow_ack_pending(&link->flows[i]);
-	for (i = 0; i < link->nr_lanes && time_before(jiffies, until); i++)
-		rchar_flow_wait_sent(&link->flows[i], until - jiffies);
-}
-
-static void destroy_work(struct work_struct *work)
-{
-	struct rchar_link *link = container_of(work, struct rchar_link, destroy_work);
-	int i;
-
-	mutex_lock(&rchar_links_lock);
-	list_del(&link->entry);
-	mutex_unlock(&rchar_links_lock);
-	flush_acks(link);
-	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
-	cancel_delayed_work_sync(&link->connect_work);
-	cancel_work_sync(&link->lanes_work);
-	cancel_delayed_work_sync(&link->tick_work);
-	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
-	rchar_link_fail_accepting(link, RCHAR_REASON_CLOSED);
-	wait_event(link->wait, all_gone(link));
-	cancel_delayed_work_sync(&link->connect_work);
-	cancel_work_sync(&link->lanes_work);
-	cancel_work_sync(&link->up_work);
-	cancel_delayed_work_sync(&link->evict_work);
-	cancel_delayed_work_sync(&link->tick_work);
-	cancel_delayed_work_sync(&link->ack_work);
-	for (i = 0; i < link->nr_lanes; i++)
-		rchar_flow_reset(&link->flows[i]);
-	rchar_link_put(link);
 }
 
 /**
@@ -630,10 +396,9 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 				 const struct sockaddr_storage *peer)
 {
 	struct rchar_link *link;
-	int i;
 
 	lockdep_assert_held(&rchar_links_lock);
-	if (shutting_down)
+	if (rchar_links_closed)
 		return NULL;
 	link = kzalloc(struct_size(link, flows, nr_lanes), GFP_KERNEL);
 	if (!link)
@@ -657,21 +422,21 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 	link->state = RCHAR_LINK_DOWN;
 	link->reason_at = jiffies;
 	link->down_at = jiffies;
-	link->progress_at = jiffies;
 	link->ops = link_ops;
 	spin_lock_init(&link->lock);
 	init_waitqueue_head(&link->wait);
 	xa_init_flags(&link->sessions, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	for (i = 0; i < link->nr_lanes; i++)
-		rchar_flow_init(&link->flows[i], link);
-	INIT_DELAYED_WORK(&link->connect_work, connect_work);
+	rchar_traffic_init(&link->traffic, link->flows, nr_lanes);
+	link->traffic.ops = link_ops->traffic;
+	link->traffic.account = link->account;
+	link->traffic.wq = rchar_link_wq;
 	INIT_LIST_HEAD(&link->accepting);
-	INIT_WORK(&link->up_work, up_work);
-	INIT_DELAYED_WORK(&link->evict_work, rchar_link_evict_work);
-	INIT_WORK(&link->lanes_work, lanes_work);
-	INIT_DELAYED_WORK(&link->tick_work, tick_work);
-	INIT_DELAYED_WORK(&link->ack_work, ack_work);
-	INIT_WORK(&link->destroy_work, destroy_work);
+	INIT_DELAYED_WORK(&link->connect_work, link_works->connect);
+	INIT_WORK(&link->up_work, link_works->up);
+	INIT_DELAYED_WORK(&link->evict_work, link_works->evict);
+	INIT_WORK(&link->lanes_work, link_works->lanes);
+	INIT_DELAYED_WORK(&link->tick_work, link_works->tick);
+	INIT_WORK(&link->destroy_work, link_works->destroy);
 	list_add_tail(&link->entry, &rchar_links);
 	return link;
 
@@ -714,22 +479,10 @@ struct rchar_link *rchar_link_connect(struct net *net,
 	} while (!id);
 	link = rchar_link_create(net, true, id, READ_ONCE(lanes), local, peer);
 	if (link)
-		schedule_connect(link, 0);
+		rchar_link_schedule_connect(link, 0);
 out:
 	mutex_unlock(&rchar_links_lock);
 	return link;
-}
-
-/**
- * rchar_link_flow() - the flow that carries a session
- * @link: the link
- * @session: the session's id
- *
- * All frames of a session take the same flow, so they stay in order.
- */
-struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session)
-{
-	return &link->flows[session % link->nr_lanes];
 }
 
 /**
@@ -741,7 +494,7 @@ struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session)
 void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
 			  enum rchar_frame_error err)
 {
-	rchar_stats_inc(&link->stats.bad_frames);
+	rchar_stats_inc(&link->traffic.stats.bad_frames);
 	atomic64_inc(&nr_bad_frames);
 	pr_warn_ratelimited("link %u: bad frame from %pISpc: %s (op %u flags %#x len %u session %u seq %u ack %u credits %u)\n",
 			    link->serial, &link->peer, rchar_frame_error_name(err), hdr->op,
@@ -755,20 +508,6 @@ void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
 u64 rchar_link_bad_frames(void)
 {
 	return atomic64_read(&nr_bad_frames);
-}
-
-/**
- * rchar_link_retry_all() - something changed: try at once
- */
-void rchar_link_retry_all(void)
-{
-	struct rchar_link *link;
-
-	mutex_lock(&rchar_links_lock);
-	list_for_each_entry(link, &rchar_links, entry)
-		if (link->initiator)
-			schedule_connect(link, 0);
-	mutex_unlock(&rchar_links_lock);
 }
 
 /**
@@ -815,61 +554,20 @@ struct rchar_link *rchar_link_find(struct net *net, u64 serial)
 }
 
 /**
- * rchar_link_reset() - break the connections; sessions go on after the reconnect
- * @link: the link
- */
-void rchar_link_reset(struct rchar_link *link)
-{
-	spin_lock_bh(&link->lock);
-	link->failures = 0;
-	spin_unlock_bh(&link->lock);
-	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_ADMIN);
-	if (link->initiator)
-		schedule_connect(link, 0);
-}
-
-/**
- * rchar_link_shutdown() - end every link; no new ones come
- *
- * For module unload, when no channel is left: what still lives is sessions that
- * linger and peers that are connected.
- */
-void rchar_link_shutdown(void)
-{
-	struct rchar_link *link;
-	u32 serial = 0;
-
-	mutex_lock(&rchar_links_lock);
-	shutting_down = true;
-	/* Those that are down already: to forget what keeps them. */
-	list_for_each_entry(link, &rchar_links, entry)
-		mod_delayed_work(rchar_link_wq, &link->tick_work, 0);
-	mutex_unlock(&rchar_links_lock);
-	while ((link = rchar_link_next(serial))) {
-		serial = link->serial;
-		cancel_delayed_work_sync(&link->connect_work);
-		link->ops->lost(link, RCHAR_REASON_UNLOAD);
-		/* In this order: a lane whose handshake ends now moves to its slot. */
-		rchar_link_fail_accepting(link, RCHAR_REASON_UNLOAD);
-		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
-		rchar_link_put(link);
-	}
-	rchar_ledger_wait(RCHAR_OBJ_LINK);
-}
-
-/**
- * rchar_link_init() - at module load
+ * rchar_link_init() - at module load, by link_life.c
  * @ops: the sessions
+ * @works: what links do by themselves
  */
-int rchar_link_init(const struct rchar_link_ops *ops)
+int rchar_link_init(const struct rchar_link_ops *ops, const struct rchar_link_works *works)
 {
 	link_ops = ops;
+	link_works = works;
 	rchar_link_wq = alloc_workqueue("rchar_link", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return rchar_link_wq ? 0 : -ENOMEM;
 }
 
 /**
- * rchar_link_exit() - after rchar_link_shutdown()
+ * rchar_link_exit() - when no link is left
  */
 void rchar_link_exit(void)
 {

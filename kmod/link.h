@@ -13,21 +13,15 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-#include "conn.h"
 #include "flow.h"
 #include "state.h"
-#include "stats.h"
 
 struct net;
 struct rchar_account;
 struct rchar_lane;
-struct rchar_rxbuf;
-struct rchar_txbuf;
 
 /* A silent peer is asked after this, and given up after three times as long. */
 #define RCHAR_LINK_KEEPALIVE_MS		5000
-/* How long an ack waits for a frame to ride on. */
-#define RCHAR_LINK_ACK_DELAY_MS		10
 
 struct rchar_link;
 
@@ -36,24 +30,29 @@ struct rchar_link;
  * @up: frames flow (again)
  * @lost: the peer knows none of our sessions any more; flows are reset next
  * @expire: the link has been down for @down_ms
- * @receive: a sequenced frame, once and in order. 0 when it is processed; -ENOMEM to
- *	     get it again after a reconnect; sets *@err when it breaks the protocol.
- * @acked: the peer has that frame
- * @dropped: the frame is forgotten, with what the peer knew
  * @state_changed: the link's state did
+ * @traffic: what happens to frames; their &struct rchar_traffic is that of a link
  *
- * Called in process context; @acked and @receive also from a completion queue, where they
- * must not sleep.
+ * Context: process, but for @traffic.
  */
 struct rchar_link_ops {
 	void (*up)(struct rchar_link *link);
 	void (*lost)(struct rchar_link *link, enum rchar_reason reason);
 	void (*expire)(struct rchar_link *link, unsigned int down_ms);
-	int (*receive)(struct rchar_link *link, const struct rchar_hdr *hdr,
-		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err);
-	void (*acked)(struct rchar_txbuf *txb);
-	void (*dropped)(struct rchar_txbuf *txb);
 	void (*state_changed)(struct rchar_link *link);
+	const struct rchar_traffic_ops *traffic;
+};
+
+/**
+ * struct rchar_link_works - what a link does by itself, see the fields of &struct rchar_link
+ */
+struct rchar_link_works {
+	work_func_t connect;
+	work_func_t lanes;
+	work_func_t up;
+	work_func_t tick;
+	work_func_t evict;
+	work_func_t destroy;
 };
 
 /**
@@ -70,15 +69,12 @@ struct rchar_link_ops {
  * @id: on the wire, chosen by the initiator
  * @epoch: chosen by the acceptor; marks one unbroken sequence of frames
  * @attempt: attempts to connect, all lanes in one; of an acceptor the last one seen
- * @tx_max: payload bytes of the frames queued so far at most
  * @lock: protects @state, @reason, @lanes and the times
  * @state: see rchar_link_move_legal()
  * @reason: why it last went down
  * @reason_at: jiffies of that
  * @up_at: jiffies when it last came up
  * @down_at: jiffies when it last went down after it had been of use
- * @progress_at: jiffies when a sequenced frame was last taken or acknowledged; not under
- *		 @lock, READ_ONCE and WRITE_ONCE
  * @was_up: it was, before it last went down
  * @failures: in a row
  * @next_at: jiffies of the next attempt
@@ -99,10 +95,9 @@ struct rchar_link_ops {
  * @evict_work: finds that, and does so
  * @lanes_work: connects the others when that one is up; initiator only
  * @tick_work: keepalive while up, expiry of sessions while down
- * @ack_work: sends acks that found no frame to ride on
  * @destroy_work: the end
  * @wait: woken when a lane is gone
- * @stats: counters
+ * @traffic: what its flows share
  * @flows: what of the lanes outlives them
  */
 struct rchar_link {
@@ -117,14 +112,12 @@ struct rchar_link {
 	u64 id;
 	u32 epoch;
 	u32 attempt;
-	u32 tx_max;
 	spinlock_t lock;
 	enum rchar_link_state state;
 	enum rchar_reason reason;
 	unsigned long reason_at;
 	unsigned long up_at;
 	unsigned long down_at;
-	unsigned long progress_at;
 	bool was_up;
 	u32 failures;
 	unsigned long next_at;
@@ -143,10 +136,9 @@ struct rchar_link {
 	struct delayed_work evict_work;
 	struct work_struct lanes_work;
 	struct delayed_work tick_work;
-	struct delayed_work ack_work;
 	struct work_struct destroy_work;
 	wait_queue_head_t wait;
-	struct rchar_stats stats;
+	struct rchar_traffic traffic;
 	struct rchar_flow flows[];
 };
 
@@ -156,32 +148,45 @@ struct rchar_link *rchar_link_connect(struct net *net,
 				      const struct sockaddr_storage *peer);
 void rchar_link_use(struct rchar_link *link);
 void rchar_link_unuse(struct rchar_link *link);
-void rchar_link_left_more(struct rchar_link *link);
-struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session);
 
-/* ---- for the connection manager and lanes ---- */
-enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_conn *request,
-				    const struct sockaddr_storage *local,
-				    const struct sockaddr_storage *peer,
-				    struct rchar_lane **lane);
-void rchar_link_propose(struct rchar_link *link, struct rchar_lane *lane, u32 *epoch,
-			u32 *resume);
-bool rchar_link_adopt(struct rchar_link *link, struct rchar_lane *lane);
-void rchar_link_adopt_work(struct work_struct *work);
-void rchar_link_greeted(struct rchar_link *link, struct rchar_lane *lane);
-void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane);
-void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane);
-bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane);
-void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
-			  enum rchar_frame_error err);
-u64 rchar_link_bad_frames(void);
-void rchar_link_ack_later(struct rchar_link *link);
-void rchar_link_retry_all(void);
+/* The flow that carries a session. */
+static inline struct rchar_flow *rchar_link_flow(struct rchar_link *link, u32 session)
+{
+	return rchar_traffic_flow(&link->traffic, session);
+}
 
 /* ---- for netlink ---- */
 struct rchar_link *rchar_link_next(u32 serial);
 struct rchar_link *rchar_link_find(struct net *net, u64 serial);
-void rchar_link_reset(struct rchar_link *link);
+u64 rchar_link_bad_frames(void);
+
+/* ---- for those who make links live, and their lanes ---- */
+extern struct mutex rchar_links_lock;
+extern struct list_head rchar_links;
+extern bool rchar_links_closed;
+extern struct workqueue_struct *rchar_link_wq;
+
+struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
+				     const struct sockaddr_storage *local,
+				     const struct sockaddr_storage *peer);
+bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
+		     enum rchar_reason reason);
+void rchar_link_schedule_connect(struct rchar_link *link, u32 delay_ms);
+bool rchar_link_no_lanes(struct rchar_link *link);
+bool rchar_link_no_lanes_locked(struct rchar_link *link);
+void rchar_link_for_each_lane(struct rchar_link *link,
+			      void (*fn)(struct rchar_lane *lane, enum rchar_reason reason),
+			      enum rchar_reason reason);
+struct rchar_lane *rchar_link_new_lane(struct rchar_link *link, u8 index);
+bool rchar_link_slot_free(struct rchar_link *link, const struct rchar_lane *lane);
+bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane);
+void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane);
+void rchar_link_forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason);
+u32 rchar_link_new_epoch(u32 old);
+bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane);
+void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool same);
+void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
+			  enum rchar_frame_error err);
 
 void rchar_link_put(struct rchar_link *link);
 
@@ -190,8 +195,7 @@ static inline void rchar_link_get(struct rchar_link *link)
 	kref_get(&link->ref);
 }
 
-int rchar_link_init(const struct rchar_link_ops *ops);
-void rchar_link_shutdown(void);
+int rchar_link_init(const struct rchar_link_ops *ops, const struct rchar_link_works *works);
 void rchar_link_exit(void);
 
 #endif /* RCHAR_LINK_H */

@@ -2,16 +2,21 @@
 /* Load and unload. */
 #include <linux/module.h>
 #include <net/genetlink.h>
+#include "accept.h"
 #include "account.h"
+#include "admin.h"
 #include "bulk.h"
 #include "channel.h"
 #include "chunk.h"
+#include "cm.h"
 #include "export.h"
 #include "ibdev.h"
 #include "inject.h"
 #include "lane.h"
+#include "lane_events.h"
 #include "ledger.h"
 #include "link.h"
+#include "link_life.h"
 #include "listener.h"
 #include "netlink.h"
 #include "region.h"
@@ -36,6 +41,12 @@ static void check_wire(void)
 	BUILD_BUG_ON(sizeof(struct rchar_wire_taken) != 8);
 	BUILD_BUG_ON(RCHAR_OP_MAX > 32);	/* sets of ops are u32 */
 	BUILD_BUG_ON(RCHAR_NAME_MAX + 1 != RCHAR_WIRE_NAME_LEN);
+}
+
+static void device_added(void)
+{
+	rchar_link_retry_all();
+	rchar_listener_retry_all();
 }
 
 static int __init rchar_init(void)
@@ -66,16 +77,17 @@ static int __init rchar_init(void)
 	ret = rchar_bulk_init();
 	if (ret)
 		goto err_transfer;
-	ret = rchar_link_init(&rchar_session_link_ops);
+	ret = rchar_link_life_init(&rchar_session_link_ops);
 	if (ret)
 		goto err_bulk;
-	ret = rchar_lane_init();
+	ret = rchar_lane_init(&rchar_lane_events);
 	if (ret)
 		goto err_link;
+	rchar_cm_init(rchar_link_accept);
 	ret = rchar_listener_init(rchar_channel_listener_changed);
 	if (ret)
 		goto err_lane;
-	ret = rchar_ibdev_init();
+	ret = rchar_ibdev_init(device_added);
 	if (ret)
 		goto err_listener;
 	ret = rchar_netlink_init();

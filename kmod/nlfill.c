@@ -184,7 +184,7 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 	     (admin && nla_put_u32(skb, RCHAR_A_LANE_QPN, lane->qpn)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS, data_race(lane->tx.credit.tx)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED, data_race(lane->flow->nr_queued)) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->link->tx_max)) ||
+	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->flow->traffic->tx_max)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, RCHAR_LANE_DEPTH)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
@@ -243,7 +243,7 @@ int rchar_nlfill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
 		if (link->lanes[i])
 			ret = put_lane(skb, link->lanes[i], admin);
 	spin_unlock_bh(&link->lock);
-	return ret ?: put_link_stats(skb, &link->stats);
+	return ret ?: put_link_stats(skb, &link->traffic.stats);
 }
 
 /**

@@ -173,7 +173,7 @@ int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
 
 	spin_lock_bh(&flow->lock);
 	if (flow->lane && flow->lane->self.attempt == le32_to_cpu(map->attempt))
-		ret = add_keys(keys, map, values, flow->link->account);
+		ret = add_keys(keys, map, values, flow->traffic->account);
 	make_ready(flow, keys, false);
 	make_ready(flow, keys, true);
 	spin_unlock_bh(&flow->lock);
@@ -554,7 +554,7 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	} else {
 		WRITE_ONCE(lane->last_rx, jiffies);
-		WRITE_ONCE(lane->link->progress_at, jiffies);
+		WRITE_ONCE(flow->traffic->progress_at, jiffies);
 	}
 	spin_lock_bh(&flow->lock);
 	/* When a connection breaks, soft-iWARP in 6.1 flushes some READs twice: once from
@@ -570,13 +570,13 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rchar_lane_rdma_reap() - take back what the send queue kept
+ * rchar_rdma_reap() - take back what the send queue kept
  * @lane: the lane, drained
  *
  * A device flushes all requests before the drain's own (IBTA vol 1, 10.3.1): there should
  * be none. Whoever waits for one that a device forgot would wait for ever.
  */
-void rchar_lane_rdma_reap(struct rchar_lane *lane)
+void rchar_rdma_reap(struct rchar_lane *lane)
 {
 	struct rchar_flow *flow = lane->flow;
 	struct rchar_io *io;
@@ -680,23 +680,4 @@ void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int err
 			end_all(&ended);
 		} while (more);
 	}
-}
-
-/**
- * rchar_lane_rdma_alloc() - a lane gets its work requests
- * @lane: the lane, not connected yet
- *
- * Return: 0 or -ENOMEM.
- */
-int rchar_lane_rdma_alloc(struct rchar_lane *lane)
-{
-	int i;
-
-	INIT_LIST_HEAD(&lane->rdma.idle);
-	lane->rdma.slots = kcalloc(RCHAR_LANE_RDMA, sizeof(*lane->rdma.slots), GFP_KERNEL);
-	if (!lane->rdma.slots)
-		return -ENOMEM;
-	for (i = 0; i < RCHAR_LANE_RDMA; i++)
-		list_add_tail(&lane->rdma.slots[i].entry, &lane->rdma.idle);
-	return 0;
 }

@@ -17,11 +17,6 @@ struct rchar_account;
 struct rchar_flow;
 struct rchar_lane;
 
-/* One-sided work requests that a lane may have in its send queue. */
-#define RCHAR_LANE_RDMA		64
-/* Pieces of local memory of one of them; a device may allow fewer. */
-#define RCHAR_RDMA_SGE		8
-
 /**
  * struct rchar_io_queue - operations that have something to post, of one kind and session
  * @entry: of rchar_flow.ready, while @ios can be posted; of .parked, when they could be on an
@@ -103,44 +98,6 @@ struct rchar_io {
 	void (*end)(struct rchar_io *io);
 };
 
-/**
- * struct rchar_rdma - one work request of a lane; flow->lock
- * @entry: of rchar_lane_rdma.idle
- * @cqe: tells of its completion
- * @io: what it is part of; NULL while idle
- * @nr: length of @sge
- * @sge: mapped local memory
- * @rdma: the request
- * @atomic: the request
- */
-struct rchar_rdma {
-	struct list_head entry;
-	struct ib_cqe cqe;
-	struct rchar_io *io;
-	int nr;
-	struct ib_sge sge[RCHAR_RDMA_SGE];
-	union {
-		struct ib_rdma_wr rdma;
-		struct ib_atomic_wr atomic;
-	};
-};
-
-/**
- * struct rchar_lane_rdma - what a lane has for them; flow->lock
- * @slots: RCHAR_LANE_RDMA of them
- * @idle: those not in the send queue
- * @used: those in the send queue
- * @reads: of these, READs
- * @reads_max: so many the peer answers at once
- */
-struct rchar_lane_rdma {
-	struct rchar_rdma *slots;
-	struct list_head idle;
-	unsigned int used;
-	unsigned int reads;
-	unsigned int reads_max;
-};
-
 void rchar_keys_init(struct rchar_keys *keys, u64 size);
 void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account);
 int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
@@ -152,7 +109,6 @@ void rchar_rdma_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int err
 u32 rchar_rdma_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys);
 int rchar_rdma_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun);
 void rchar_rdma_pump(struct rchar_flow *flow);
-void rchar_lane_rdma_reap(struct rchar_lane *lane);
-int rchar_lane_rdma_alloc(struct rchar_lane *lane);
+void rchar_rdma_reap(struct rchar_lane *lane);
 
 #endif /* RCHAR_RDMA_H */

@@ -252,9 +252,10 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 	return err;
 }
 
-static int session_receive(struct rchar_link *link, const struct rchar_hdr *hdr,
+static int session_receive(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
 			   struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
+	struct rchar_link *link = container_of(traffic, struct rchar_link, traffic);
 	struct rchar_session *s;
 	int ret = 0;
 
@@ -263,7 +264,7 @@ static int session_receive(struct rchar_link *link, const struct rchar_hdr *hdr,
 	s = rchar_session_find(link, hdr->session);
 	if (!s) {
 		/* It ended here while this was on its way. */
-		rchar_stats_inc(&link->stats.stray_frames);
+		rchar_stats_inc(&traffic->stats.stray_frames);
 		return 0;
 	}
 	spin_lock_bh(&s->lock);
@@ -275,7 +276,7 @@ static int session_receive(struct rchar_link *link, const struct rchar_hdr *hdr,
 
 static void session_acked(struct rchar_txbuf *txb)
 {
-	struct rchar_session *s = txb->session;
+	struct rchar_session *s = rchar_session_of(txb);
 
 	if (!s)
 		return;
@@ -291,7 +292,7 @@ static void session_acked(struct rchar_txbuf *txb)
 
 static void session_dropped(struct rchar_txbuf *txb)
 {
-	struct rchar_session *s = txb->session;
+	struct rchar_session *s = rchar_session_of(txb);
 
 	if (!s)
 		return;
@@ -370,12 +371,16 @@ static void session_expire(struct rchar_link *link, unsigned int down_ms)
 	for_each(link, expire_one, down_ms);
 }
 
+static const struct rchar_traffic_ops session_traffic_ops = {
+	.receive = session_receive,
+	.acked = session_acked,
+	.dropped = session_dropped,
+};
+
 const struct rchar_link_ops rchar_session_link_ops = {
 	.up = session_up,
 	.lost = session_lost,
 	.expire = session_expire,
-	.receive = session_receive,
-	.acked = session_acked,
-	.dropped = session_dropped,
+	.traffic = &session_traffic_ops,
 	.state_changed = rchar_channel_link_changed,
 };

@@ -7,6 +7,7 @@
 #include "session_priv.h"
 #include "account.h"
 #include "channel.h"
+#include "evict.h"
 
 /* Of a link that this host made they are the program's, whose cgroup has counted them. */
 static bool peers_own(const struct rchar_session *s)

@@ -4,7 +4,6 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "inject.h"
-#include "lane.h"
 #include "ledger.h"
 
 static struct rchar_seg *new_seg(gfp_t gfp)
@@ -131,7 +130,6 @@ void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len)
  */
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
 {
-	struct ib_device *dev = rxb->lane->cm_id->device;
 	struct rchar_seg *seg = rxb->seg;
 	int i;
 
@@ -140,7 +138,7 @@ struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
 	seg->nr_chunks = max_t(u32, DIV_ROUND_UP(len, RCHAR_CHUNK_SIZE), 1);
 	seg->capacity = seg->nr_chunks * RCHAR_CHUNK_SIZE;
 	for (i = 0; i < seg->nr_chunks; i++) {
-		ib_dma_unmap_page(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		ib_dma_unmap_page(rxb->dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 		seg->chunks[i] = rxb->chunks[i];
 		rxb->chunks[i] = NULL;
 	}

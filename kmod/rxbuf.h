@@ -15,8 +15,6 @@
 #include <rdma/ib_verbs.h>
 #include "txbuf.h"
 
-struct rchar_lane;
-
 /* Payloads up to this are copied away: what a segment holds is at most twice its bytes. */
 #define RCHAR_COPY_BREAK	(RCHAR_CHUNK_SIZE / 2 - sizeof(struct rchar_seg))
 
@@ -47,7 +45,7 @@ struct rchar_seg {
 /**
  * struct rchar_rxbuf - one receive buffer
  * @cqe: completion
- * @lane: whose buffer it is
+ * @dev: the device it is mapped for
  * @entry: of rchar_lane.refill, while memory is short
  * @hdr: where the header arrives
  * @hdr_dma: its DMA address
@@ -57,7 +55,7 @@ struct rchar_seg {
  */
 struct rchar_rxbuf {
 	struct ib_cqe cqe;
-	struct rchar_lane *lane;
+	struct ib_device *dev;
 	struct list_head entry;
 	struct rchar_wire_hdr *hdr;
 	u64 hdr_dma;

@@ -23,7 +23,7 @@ static void advertise_window(struct rchar_session *s)
 static bool update_window(struct rchar_session *s)
 {
 	advertise_window(s);
-	return rchar_flow_update_window(s->flow, s, s->rx_edge);
+	return rchar_flow_update_window(s->flow, &s->sender, s->rx_edge);
 }
 
 /**
@@ -48,7 +48,7 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 		if (txb->hdr.flags & RCHAR_FRAME_LAST)
 			WRITE_ONCE(s->tx_next, s->tx_next + RCHAR_WIRE_MESSAGE_COST);
 		rchar_session_get(s);
-		txb->session = s;
+		txb->sender = &s->sender;
 		txb->hdr.session = s->id;
 		txb->hdr.window = s->rx_edge;
 		/* Frames that come after do not acknowledge what no frame carries yet. */
@@ -165,7 +165,7 @@ int rchar_session_send_control(struct rchar_session *session, struct list_head *
  */
 u32 rchar_session_frame_max(struct rchar_session *session)
 {
-	return READ_ONCE(session->link->tx_max) ?: RCHAR_WIRE_FRAME_MIN;
+	return READ_ONCE(session->link->traffic.tx_max) ?: RCHAR_WIRE_FRAME_MIN;
 }
 
 /**
@@ -305,7 +305,7 @@ bool rchar_session_append(struct rchar_session *session, const void *data, u32 l
 
 	spin_lock_bh(&session->lock);
 	ok = !write_error(session) &&
-	     rchar_flow_append(session->flow, session, data, len,
+	     rchar_flow_append(session->flow, &session->sender, data, len,
 			       session->tx_next + len);
 	if (ok)
 		WRITE_ONCE(session->tx_next, session->tx_next + len);

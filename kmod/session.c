@@ -11,7 +11,7 @@
 #include "account.h"
 #include "channel.h"
 #include "ledger.h"
-#include "netlink.h"
+#include "notify.h"
 #include "rxbuf.h"
 #include "seq.h"
 #include "trace.h"
@@ -64,6 +64,11 @@ void rchar_session_put(struct rchar_session *session)
 	kref_put(&session->ref, release);
 }
 
+static void session_sender_put(struct rchar_sender *sender)
+{
+	rchar_session_put(container_of(sender, struct rchar_session, sender));
+}
+
 static void timer_work(struct work_struct *work);
 
 /*
@@ -106,7 +111,8 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 	INIT_DELAYED_WORK(&s->timer, timer_work);
 	INIT_LIST_HEAD(&s->rx_queue);
 	INIT_LIST_HEAD(&s->rx_dropped);
-	INIT_LIST_HEAD(&s->tx_unsent);
+	INIT_LIST_HEAD(&s->sender.unsent);
+	s->sender.put = session_sender_put;
 	INIT_LIST_HEAD(&s->wait_entry);
 	s->state = state;
 	s->created = jiffies;
@@ -220,7 +226,7 @@ bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to)
 	if (to == RCHAR_SESSION_OPEN)
 		rchar_stats_inc(&s->channel->stats.sessions);
 	rchar_session_wake(s);
-	rchar_netlink_session_event(s);
+	rchar_notify_session(s);
 	return true;
 }
 
@@ -457,7 +463,7 @@ static void purge_unsent(struct rchar_session *s)
 
 	do {
 		spin_lock_bh(&s->lock);
-		n = s->flow ? rchar_flow_take_unsent(s->flow, s, &taken, PURGE_BATCH) : 0;
+		n = s->flow ? rchar_flow_take_unsent(s->flow, &s->sender, &taken, PURGE_BATCH) : 0;
 		list_for_each_entry(txb, &taken, queue)
 			rchar_session_frame_gone(s, txb);
 		spin_unlock_bh(&s->lock);

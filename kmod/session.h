@@ -12,10 +12,10 @@
 #include "flow.h"
 #include "link.h"
 #include "state.h"
+#include "txbuf.h"
 
 struct rchar_channel;
 struct rchar_seg;
-struct rchar_txbuf;
 struct rchar_type;
 
 /* Halves that are shut; they only ever grow. */
@@ -61,8 +61,7 @@ struct rchar_type;
  * @tx_acked: offset up to which the peer has it
  * @tx_frames: frames queued and not acknowledged
  * @tx_messages: messages whose last frame is not acknowledged
- * @tx_unsent: of these, frames that were never posted; rchar_flow.lock
- * @tx_forget: it ended before its OPEN was posted: the peer need not hear of it; likewise
+ * @sender: of these, frames that were never posted
  * @tx_memory: bytes of memory in frames with data or keys, queued and not acknowledged
  * @tx_unframed: bytes at the end of @tx_next that no frame carries yet: frames that come after
  *		 do not acknowledge them, and FIN waits
@@ -129,8 +128,7 @@ struct rchar_session {
 	u32 tx_acked;
 	u32 tx_frames;
 	u32 tx_messages;
-	struct list_head tx_unsent;
-	bool tx_forget;
+	struct rchar_sender sender;
 	u64 tx_memory;
 	u32 tx_unframed;
 	u32 tx_need;
@@ -162,6 +160,12 @@ struct rchar_session {
 	u64 beyond;
 	u64 priv[];
 };
+
+/* The session that a frame belongs to, or NULL. */
+static inline struct rchar_session *rchar_session_of(const struct rchar_txbuf *txb)
+{
+	return txb->sender ? container_of(txb->sender, struct rchar_session, sender) : NULL;
+}
 
 /* The private data of the type, of &rchar_type.priv_size bytes. */
 static inline void *rchar_session_priv(const struct rchar_session *session)

@@ -9,13 +9,16 @@
 #include <linux/tracepoint.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
-#include "lane.h"
-#include "link.h"
-#include "session.h"
+
+/* What events are made from: tracepoints.c knows. States, reasons and errors are enums. */
+struct rchar_hdr;
+struct rchar_lane;
+struct rchar_link;
+struct rchar_session;
 
 TRACE_EVENT(rchar_link_state,
-	TP_PROTO(const struct rchar_link *link, enum rchar_link_state from,
-		 enum rchar_link_state to, enum rchar_reason reason),
+	TP_PROTO(const struct rchar_link *link, int from,
+		 int to, int reason),
 	TP_ARGS(link, from, to, reason),
 	TP_STRUCT__entry(
 		__field(u64, id)
@@ -37,8 +40,8 @@ TRACE_EVENT(rchar_link_state,
 );
 
 TRACE_EVENT(rchar_lane_state,
-	TP_PROTO(const struct rchar_lane *lane, enum rchar_lane_state from,
-		 enum rchar_lane_state to),
+	TP_PROTO(const struct rchar_lane *lane, int from,
+		 int to),
 	TP_ARGS(lane, from, to),
 	TP_STRUCT__entry(
 		__field(u64, id)
@@ -59,8 +62,8 @@ TRACE_EVENT(rchar_lane_state,
 );
 
 TRACE_EVENT(rchar_session_state,
-	TP_PROTO(const struct rchar_session *session, enum rchar_session_state from,
-		 enum rchar_session_state to),
+	TP_PROTO(const struct rchar_session *session, int from,
+		 int to),
 	TP_ARGS(session, from, to),
 	TP_STRUCT__entry(
 		__field(u32, id)

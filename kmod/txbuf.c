@@ -6,7 +6,6 @@
 #include "account.h"
 #include "inject.h"
 #include "ledger.h"
-#include "session.h"
 
 /**
  * rchar_txbuf_alloc() - a new frame
@@ -80,8 +79,8 @@ static void release(struct kref *ref)
 		rchar_chunk_free(txb->chunks[i]);
 	if (txb->account)
 		rchar_account_release(txb->account, rchar_txbuf_memory(txb));
-	if (txb->session)
-		rchar_session_put(txb->session);
+	if (txb->sender)
+		txb->sender->put(txb->sender);
 	rchar_ledger_del(RCHAR_OBJ_TXBUF);
 	kfree(txb);
 }

@@ -11,7 +11,6 @@
 
 struct iov_iter;
 struct rchar_account;
-struct rchar_session;
 
 /*
  * Of the payload of a frame. With the header that is at most five SGEs; soft-iWARP takes
@@ -24,20 +23,33 @@ struct rchar_session;
 #define RCHAR_TXBUF_INLINE	1024
 
 /**
+ * struct rchar_sender - who sends frames: part of a session
+ * @unsent: frames that were never posted; flow lock
+ * @forget: its OPEN was taken back before it was posted, so the peer never heard of it; flow
+ *	    lock
+ * @put: drops the reference that a frame holds. Any context but hard interrupt.
+ */
+struct rchar_sender {
+	struct list_head unsent;
+	bool forget;
+	void (*put)(struct rchar_sender *sender);
+};
+
+/**
  * struct rchar_txbuf - one frame to send
  * @ref: one for the flow's queue, one while a work request points here
  * @queue: entry of rchar_flow.queue, from queued to acknowledged; flow lock
- * @unsent: entry of rchar_session.tx_unsent, until it is first posted; flow lock
+ * @unsent: entry of rchar_sender.unsent, until it is first posted; flow lock
  * @posted: entry of rchar_lane.tx.posted, from posted to completed; flow lock
  * @cqe: completion
  * @wr: work request; valid while posted
  * @sge: of @wr; while posted they hold the DMA mappings
  * @nr_mapped: how many of @sge are mapped
- * @session: the session it belongs to (holds a reference), or NULL
+ * @sender: whose frame it is (holds a reference), or NULL
  * @account: what a peer asked for is counted there, or NULL; its link holds it
  * @hdr: the header in host form; the sequence number is set when it is first posted,
  *	 credits and ack each time
- * @end: the session's byte offset behind this frame
+ * @end: the sender's byte offset after this frame
  * @capacity: bytes that fit
  * @nr_chunks: 0 when the payload is in @data
  * @sent: it has been posted before: sending it again is a replay
@@ -56,7 +68,7 @@ struct rchar_txbuf {
 	struct ib_send_wr wr;
 	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
 	u8 nr_mapped;
-	struct rchar_session *session;
+	struct rchar_sender *sender;
 	struct rchar_account *account;
 	struct rchar_hdr hdr;
 	u32 end;

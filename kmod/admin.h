@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Channels are added and deleted. */
+#ifndef RCHAR_ADMIN_H
+#define RCHAR_ADMIN_H
+
+struct net;
+struct netlink_ext_ack;
+struct rchar_config;
+struct rchar_type;
+
+int rchar_channel_add(struct net *net, const struct rchar_config *config,
+		      const struct rchar_type *type, struct netlink_ext_ack *extack);
+int rchar_channel_del(struct net *net, const char *name);
+void rchar_channel_del_all(void);
+
+#endif /* RCHAR_ADMIN_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What a link does by itself, and what is done to all of them. */
+#ifndef RCHAR_LINK_LIFE_H
+#define RCHAR_LINK_LIFE_H
+
+struct rchar_lane;
+struct rchar_link;
+struct rchar_link_ops;
+
+void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane);
+void rchar_link_reset(struct rchar_link *link);
+void rchar_link_retry_all(void);
+void rchar_link_shutdown(void);
+int rchar_link_life_init(const struct rchar_link_ops *ops);
+
+#endif /* RCHAR_LINK_LIFE_H */
