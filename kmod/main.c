@@ -2,31 +2,31 @@
 /* Load and unload. */
 #include <linux/module.h>
 #include <net/genetlink.h>
-#include "accept.h"
-#include "account.h"
-#include "admin.h"
-#include "bulk.h"
-#include "channel.h"
-#include "chunk.h"
-#include "cm.h"
-#include "export.h"
-#include "ibdev.h"
-#include "inject.h"
-#include "lane.h"
-#include "lane_events.h"
-#include "ledger.h"
-#include "link.h"
-#include "link_life.h"
-#include "listener.h"
-#include "netlink.h"
-#include "region.h"
-#include "session.h"
-#include "transfer.h"
-#include "wire.h"
+#include "base/account.h"
+#include "base/chunk.h"
+#include "base/inject.h"
+#include "base/ledger.h"
+#include "link/accept.h"
+#include "link/cm.h"
+#include "link/ibdev.h"
+#include "link/lane.h"
+#include "link/lane_events.h"
+#include "link/link.h"
+#include "link/link_life.h"
+#include "link/listener.h"
+#include "netlink/netlink.h"
+#include "proto/wire.h"
+#include "session/admin.h"
+#include "session/channel.h"
+#include "session/session.h"
+#include "types/bulk.h"
+#include "types/export.h"
+#include "types/region.h"
+#include "types/transfer.h"
 
 static void check_wire(void)
 {
-	BUILD_BUG_ON(sizeof(struct rchar_wire_conn) != 56);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_privdata) != 56);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_reject) != 16);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_hdr) != 24);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_hello) != 48);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The trace events are made here: they look into objects of every layer. */
-#include "lane.h"
-#include "link.h"
-#include "session.h"
+#include "link/lane.h"
+#include "link/link.h"
+#include "session/session.h"
 #define CREATE_TRACE_POINTS
-#include "trace.h"
+#include "base/trace.h"

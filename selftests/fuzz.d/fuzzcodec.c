@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * fuzzcodec - the pure logic of the module under libFuzzer, compiled from its own sources:
- * frame.c conn.c credit.c backoff.c state.c and seq.h.
+ * frame.c privdata.c credit.c backoff.c state.c and seq.h.
  *
  * The first byte of an input says which part gets the rest. Each part is compared with a
  * second one, written from Documentation/protocol.rst with bytes and 64-bit numbers: what
@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <asm/byteorder.h>
-#include "backoff.h"
-#include "conn.h"
-#include "credit.h"
-#include "frame.h"
-#include "seq.h"
-#include "state.h"
+#include "base/backoff.h"
+#include "proto/privdata.h"
+#include "proto/credit.h"
+#include "proto/frame.h"
+#include "base/seq.h"
+#include "proto/state.h"
 #include <linux/kernel.h>
 
 #define CHECK(cond)								\
@@ -266,38 +266,38 @@ static void fuzz_name(struct input *in)
 
 /* ---- private data ---- */
 
-static enum rchar_conn_error conn_expected(const u8 *p, size_t len)
+static enum rchar_privdata_error conn_expected(const u8 *p, size_t len)
 {
 	if (len < 56)
-		return RCHAR_CONN_SHORT;
+		return RCHAR_PRIVDATA_SHORT;
 	if (memcmp(p, "RCHR", 4))
-		return RCHAR_CONN_MAGIC;
+		return RCHAR_PRIVDATA_MAGIC;
 	if (p[4] != 1)
-		return RCHAR_CONN_VERSION;
+		return RCHAR_PRIVDATA_VERSION;
 	return p[6] < p[7] && p[7] <= 16 && !zero(p + 8, 8) && le(p + 28, 4) >= 1024 &&
 	       le(p + 28, 4) <= 1 << 20 && le(p + 32, 2) >= 4 && le(p + 32, 2) <= 4096 &&
-	       zero(p + 34, 2) ? RCHAR_CONN_OK : RCHAR_CONN_FIELD;
+	       zero(p + 34, 2) ? RCHAR_PRIVDATA_OK : RCHAR_PRIVDATA_FIELD;
 }
 
 /* Unaligned, as the connection manager has it. */
 static void fuzz_conn(struct input *in)
 {
-	struct rchar_conn conn, again;
-	struct rchar_wire_conn wire;
-	enum rchar_conn_error err;
+	struct rchar_privdata conn, again;
+	struct rchar_wire_privdata wire;
+	enum rchar_privdata_error err;
 	u8 raw[56];
 
 	memset(&conn, 0, sizeof(conn));
 	memset(&again, 0, sizeof(again));
-	err = rchar_conn_decode(&conn, in->p, in->left);
+	err = rchar_privdata_decode(&conn, in->p, in->left);
 	CHECK(err == conn_expected(in->p, in->left));
 	if (err)
 		return;
-	rchar_conn_encode(&wire, &conn);
+	rchar_privdata_encode(&wire, &conn);
 	memcpy(raw, in->p, sizeof(raw));
 	raw[5] = RCHAR_WIRE_MINOR;
 	CHECK(!memcmp(&wire, raw, sizeof(raw)));
-	CHECK(rchar_conn_decode(&again, &wire, sizeof(wire)) == RCHAR_CONN_OK);
+	CHECK(rchar_privdata_decode(&again, &wire, sizeof(wire)) == RCHAR_PRIVDATA_OK);
 	CHECK(!memcmp(&conn, &again, sizeof(conn)));
 }
 

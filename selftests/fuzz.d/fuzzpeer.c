@@ -47,7 +47,7 @@ static void new_link(struct peer *p)
 
 static int private_length(struct rng *r)
 {
-	return one_in(r, 60) ? below(r, 57) : sizeof(struct rchar_wire_conn);
+	return one_in(r, 60) ? below(r, 57) : sizeof(struct rchar_wire_privdata);
 }
 
 /* What the reply says of the flow: it goes on, or starts anew. */
@@ -68,7 +68,7 @@ static bool connect_lane(struct peer *p, int index)
 {
 	bool hasty = one_in(&p->rng, 50);
 	struct lane *l = &p->lanes[index];
-	struct rchar_wire_conn req = p->conn;
+	struct rchar_wire_privdata req = p->conn;
 	long long end, begun = now_ms();
 	int event;
 
@@ -175,9 +175,9 @@ static void refuse(struct rng *r, struct rdma_cm_id *id)
 }
 
 /* The flow goes on when it is the link that we know, and it knows us. */
-static struct rchar_wire_conn good_reply(struct peer *p, const struct rchar_wire_conn *old)
+static struct rchar_wire_privdata good_reply(struct peer *p, const struct rchar_wire_privdata *old)
 {
-	struct rchar_wire_conn reply = p->conn;
+	struct rchar_wire_privdata reply = p->conn;
 
 	reply.frame_size = htole32(FRAME);
 	reply.depth = htole16(DEPTH);
@@ -202,9 +202,9 @@ static void end_lane(struct peer *p, struct lane *l)
 		drop_lane(l, &p->rng);
 }
 
-static void answer(struct peer *p, struct rdma_cm_id *id, const struct rchar_wire_conn *req)
+static void answer(struct peer *p, struct rdma_cm_id *id, const struct rchar_wire_privdata *req)
 {
-	struct rchar_wire_conn old = p->conn, reply;
+	struct rchar_wire_privdata old = p->conn, reply;
 	struct lane *l = &p->lanes[0];
 
 	end_lane(p, l);
@@ -232,7 +232,7 @@ static void answer(struct peer *p, struct rdma_cm_id *id, const struct rchar_wir
 static void next_request(struct conn *listener, struct rng *r)
 {
 	struct pollfd p = { .fd = listener->events->fd, .events = POLLIN };
-	struct rchar_wire_conn req = { };
+	struct rchar_wire_privdata req = { };
 	struct rdma_cm_event *e;
 	struct rdma_cm_id *id;
 
@@ -292,7 +292,7 @@ static void run_acceptor(struct rng r)
 static bool connects_well(struct peer *p, bool *busy)
 {
 	struct lane *l = &p->lanes[0];
-	struct rchar_wire_conn req;
+	struct rchar_wire_privdata req;
 	long long end;
 	bool ok;
 

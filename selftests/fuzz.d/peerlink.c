@@ -147,7 +147,7 @@ static bool resolve(struct conn *c, int port)
 }
 
 /* Returns the event that ends the attempt; -1: none within @wait_ms, or nothing was sent. */
-int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_conn *req, int len, int wait_ms)
+int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *req, int len, int wait_ms)
 {
 	struct rdma_conn_param param = {
 		.private_data = req, .private_data_len = len,
@@ -173,7 +173,7 @@ int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_conn *req, 
 }
 
 /* Takes @id over, and accepts with that reply. */
-int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id, const struct rchar_wire_conn *rep,
+int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id, const struct rchar_wire_privdata *rep,
 	       int len)
 {
 	struct rdma_conn_param param = {

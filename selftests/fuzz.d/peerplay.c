@@ -22,7 +22,7 @@ struct mood some_mood(struct rng *r)
 	return m;
 }
 
-void mutate_conn(struct rng *r, struct rchar_wire_conn *conn)
+void mutate_conn(struct rng *r, struct rchar_wire_privdata *conn)
 {
 	uint8_t *bytes = (void *)conn;
 	uint32_t at = below(r, sizeof(*conn) / 4) * 4;

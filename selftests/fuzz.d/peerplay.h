@@ -55,7 +55,7 @@ struct peer {
 	struct rng rng;
 	bool initiator;
 	struct mood mood;
-	struct rchar_wire_conn conn;	/* what we said; of the acceptor: what it said */
+	struct rchar_wire_privdata conn;	/* what we said; of the acceptor: what it said */
 	struct lane lanes[NR_LANES];
 	int nr_lanes;
 	struct session sessions[NR_SESSIONS];
@@ -74,8 +74,8 @@ enum { FRAMES, REQUESTS, RDMAS, GOOD, UP, REFUSED, BROKEN, KILLED, OPENS, LOCAL_
 extern uint8_t own_memory[OWN];
 
 /* peerlink.c */
-int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_conn *req, int len, int wait_ms);
-int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id, const struct rchar_wire_conn *rep,
+int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *req, int len, int wait_ms);
+int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id, const struct rchar_wire_privdata *rep,
 	       int len);
 void drop_lane(struct lane *l, struct rng *r);
 bool listen_here(struct conn *listener);
@@ -90,7 +90,7 @@ void play(struct peer *p);
 void forget_sessions(struct peer *p);
 void keep_sessions(struct peer *p, struct lane *l);
 void replay(struct peer *p, struct lane *l);
-void mutate_conn(struct rng *r, struct rchar_wire_conn *conn);
+void mutate_conn(struct rng *r, struct rchar_wire_privdata *conn);
 struct mood some_mood(struct rng *r);
 
 /* peerlocal.c */

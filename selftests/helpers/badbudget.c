@@ -472,7 +472,7 @@ static void waiting(void)
 /* Without HELLO for as long as the module waits for it. */
 static void half_open(void)
 {
-	struct rchar_wire_conn req;
+	struct rchar_wire_privdata req;
 	struct conn c[32];
 	int i, n = 0;
 

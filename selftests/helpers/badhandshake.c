@@ -11,17 +11,17 @@
 #include <unistd.h>
 #include "peer.h"
 
-static void nothing(struct rchar_wire_conn *r) { (void)r; }
-static void afresh(struct rchar_wire_conn *r) { r->epoch = 0; }
-static void other_epoch(struct rchar_wire_conn *r) { r->epoch = ~r->epoch; }
-static void wild_resume(struct rchar_wire_conn *r) { r->resume = htole32(12345); }
-static void small_frames(struct rchar_wire_conn *r) { r->frame_size = htole32(1024); }
-static void far_attempt(struct rchar_wire_conn *r) { r->attempt = htole32(0x70000000); }
+static void nothing(struct rchar_wire_privdata *r) { (void)r; }
+static void afresh(struct rchar_wire_privdata *r) { r->epoch = 0; }
+static void other_epoch(struct rchar_wire_privdata *r) { r->epoch = ~r->epoch; }
+static void wild_resume(struct rchar_wire_privdata *r) { r->resume = htole32(12345); }
+static void small_frames(struct rchar_wire_privdata *r) { r->frame_size = htole32(1024); }
+static void far_attempt(struct rchar_wire_privdata *r) { r->attempt = htole32(0x70000000); }
 
 /* The request is answered; the link notices neither that nor the end of it. */
-static void unfinished(const char *name, void (*spoil)(struct rchar_wire_conn *r))
+static void unfinished(const char *name, void (*spoil)(struct rchar_wire_privdata *r))
 {
-	struct rchar_wire_conn next, spoilt;
+	struct rchar_wire_privdata next, spoilt;
 	struct conn one, two;
 	bool ok;
 
@@ -42,7 +42,7 @@ static void unfinished(const char *name, void (*spoil)(struct rchar_wire_conn *r
 
 static void older(void)
 {
-	struct rchar_wire_conn next;
+	struct rchar_wire_privdata next;
 	struct conn one, two;
 	bool ok;
 
@@ -57,7 +57,7 @@ static void older(void)
 
 static void with_credits(void)
 {
-	struct rchar_wire_conn req;
+	struct rchar_wire_privdata req;
 	struct conn c;
 
 	good_request(&req);
@@ -70,7 +70,7 @@ static void with_credits(void)
 
 static void twice(void)
 {
-	struct rchar_wire_conn next;
+	struct rchar_wire_privdata next;
 	struct conn one, two;
 
 	link_up(&one, &next);
@@ -85,7 +85,7 @@ static void twice(void)
 /* The request asks for one RDMA READ at a time, in each direction (IBTA vol 1, 12.7.29 and 30). */
 static void reads_at_once(void)
 {
-	struct rchar_wire_conn next;
+	struct rchar_wire_privdata next;
 	struct conn c;
 
 	link_up(&c, &next);
@@ -124,7 +124,7 @@ static bool write_piece(int fd, int i)
 }
 
 /* A request that is answered, and has no HELLO. */
-static bool ask(const struct rchar_wire_conn *r)
+static bool ask(const struct rchar_wire_privdata *r)
 {
 	struct conn c;
 	bool ok = dial(&c, r, sizeof(*r)) == RDMA_CM_EVENT_ESTABLISHED;
@@ -134,7 +134,7 @@ static bool ask(const struct rchar_wire_conn *r)
 }
 
 /* The link has noticed that its connection is gone. */
-static bool is_down(const struct rchar_wire_conn *link)
+static bool is_down(const struct rchar_wire_privdata *link)
 {
 	long long end = clock_ms() + LONG_MS;
 	char command[160];
@@ -152,7 +152,7 @@ static bool is_down(const struct rchar_wire_conn *link)
 /* What an unfinished request says of frames that have arrived frees none of them. */
 static void kept_frames(const char *channel)
 {
-	struct rchar_wire_conn next, spoilt;
+	struct rchar_wire_privdata next, spoilt;
 	struct conn one, two;
 	uint32_t opened;
 	char path[64];

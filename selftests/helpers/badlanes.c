@@ -8,18 +8,18 @@
 #include "peer.h"
 
 /* A request for a lane of a link of @lanes; a link of its own each time. */
-static void lane_request(struct rchar_wire_conn *r, int lanes)
+static void lane_request(struct rchar_wire_privdata *r, int lanes)
 {
 	good_request(r);
 	r->lanes = lanes;
 }
 
-static bool connects(struct conn *c, const struct rchar_wire_conn *r)
+static bool connects(struct conn *c, const struct rchar_wire_privdata *r)
 {
 	return dial(c, r, sizeof(*r)) == RDMA_CM_EVENT_ESTABLISHED && hello(c, 0);
 }
 
-static void refused(const char *name, const struct rchar_wire_conn *r, int reason)
+static void refused(const char *name, const struct rchar_wire_privdata *r, int reason)
 {
 	struct conn c;
 
@@ -29,7 +29,7 @@ static void refused(const char *name, const struct rchar_wire_conn *r, int reaso
 }
 
 /* The first lane of two. */
-static void first_of_two(struct conn *c, struct rchar_wire_conn *r)
+static void first_of_two(struct conn *c, struct rchar_wire_privdata *r)
 {
 	lane_request(r, 2);
 	if (!connects(c, r))
@@ -52,7 +52,7 @@ static bool given_up(struct conn *c)
 
 static void both_come_and_go(void)
 {
-	struct rchar_wire_conn r;
+	struct rchar_wire_privdata r;
 	struct conn one, two;
 	bool ok;
 
@@ -69,7 +69,7 @@ static void both_come_and_go(void)
 static void another_lane(void)
 {
 	struct rchar_wire_open *o;
-	struct rchar_wire_conn r;
+	struct rchar_wire_privdata r;
 	struct conn one, two;
 	struct frame f;
 
@@ -87,9 +87,9 @@ static void another_lane(void)
 	hang_up(&one);
 }
 
-static void wrong(const char *name, void (*spoil)(struct rchar_wire_conn *r), int reason)
+static void wrong(const char *name, void (*spoil)(struct rchar_wire_privdata *r), int reason)
 {
-	struct rchar_wire_conn r;
+	struct rchar_wire_privdata r;
 	struct conn one;
 
 	first_of_two(&one, &r);
@@ -98,12 +98,12 @@ static void wrong(const char *name, void (*spoil)(struct rchar_wire_conn *r), in
 	hang_up(&one);
 }
 
-static void another_attempt(struct rchar_wire_conn *r) { r->attempt = htole32(2); }
-static void more_lanes(struct rchar_wire_conn *r) { r->lanes = 3; }
+static void another_attempt(struct rchar_wire_privdata *r) { r->attempt = htole32(2); }
+static void more_lanes(struct rchar_wire_privdata *r) { r->lanes = 3; }
 
 static void wrong_epoch(void)
 {
-	struct rchar_wire_conn r;
+	struct rchar_wire_privdata r;
 	struct conn one, two;
 
 	first_of_two(&one, &r);
@@ -117,7 +117,7 @@ static void wrong_epoch(void)
 
 static void alone(void)
 {
-	struct rchar_wire_conn r;
+	struct rchar_wire_privdata r;
 	struct conn one;
 
 	first_of_two(&one, &r);
@@ -131,7 +131,7 @@ static void alone(void)
  */
 static void too_many(void)
 {
-	struct rchar_wire_conn r[5];
+	struct rchar_wire_privdata r[5];
 	int taken = 0, busy = 0, i;
 	struct conn c[5];
 
@@ -152,7 +152,7 @@ static void too_many(void)
 
 int main(int argc, char **argv)
 {
-	struct rchar_wire_conn r;
+	struct rchar_wire_privdata r;
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: badlanes ADDR\n");

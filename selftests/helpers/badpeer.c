@@ -16,10 +16,10 @@ static const char *channel;
 
 /* ---- connection requests ---- */
 
-static void request(const char *name, void (*spoil)(struct rchar_wire_conn *), int len,
+static void request(const char *name, void (*spoil)(struct rchar_wire_privdata *), int len,
 		    int reason)
 {
-	struct rchar_wire_conn req;
+	struct rchar_wire_privdata req;
 	struct conn c;
 	int event;
 
@@ -30,21 +30,21 @@ static void request(const char *name, void (*spoil)(struct rchar_wire_conn *), i
 	hang_up(&c);
 }
 
-static void no_change(struct rchar_wire_conn *r) { (void)r; }
-static void bad_magic(struct rchar_wire_conn *r) { r->magic ^= 1; }
-static void bad_major(struct rchar_wire_conn *r) { r->major = 9; }
-static void bad_lane(struct rchar_wire_conn *r) { r->lane = 1; }
-static void bad_lanes(struct rchar_wire_conn *r) { r->lanes = 200; }
-static void no_link(struct rchar_wire_conn *r) { r->link_id = 0; }
-static void no_depth(struct rchar_wire_conn *r) { r->depth = 0; }
-static void big_depth(struct rchar_wire_conn *r) { r->depth = 0xffff; }
-static void no_frame(struct rchar_wire_conn *r) { r->frame_size = 0; }
-static void big_frame(struct rchar_wire_conn *r) { r->frame_size = ~0u; }
-static void bad_flags(struct rchar_wire_conn *r) { r->flags = 1; }
+static void no_change(struct rchar_wire_privdata *r) { (void)r; }
+static void bad_magic(struct rchar_wire_privdata *r) { r->magic ^= 1; }
+static void bad_major(struct rchar_wire_privdata *r) { r->major = 9; }
+static void bad_lane(struct rchar_wire_privdata *r) { r->lane = 1; }
+static void bad_lanes(struct rchar_wire_privdata *r) { r->lanes = 200; }
+static void no_link(struct rchar_wire_privdata *r) { r->link_id = 0; }
+static void no_depth(struct rchar_wire_privdata *r) { r->depth = 0; }
+static void big_depth(struct rchar_wire_privdata *r) { r->depth = 0xffff; }
+static void no_frame(struct rchar_wire_privdata *r) { r->frame_size = 0; }
+static void big_frame(struct rchar_wire_privdata *r) { r->frame_size = ~0u; }
+static void bad_flags(struct rchar_wire_privdata *r) { r->flags = 1; }
 
 static void requests(void)
 {
-	int len = sizeof(struct rchar_wire_conn), p = RCHAR_REASON_PROTOCOL;
+	int len = sizeof(struct rchar_wire_privdata), p = RCHAR_REASON_PROTOCOL;
 
 	request("request_with_another_magic", bad_magic, len, p);
 	request("request_of_another_version", bad_major, len, RCHAR_REASON_VERSION);
@@ -131,7 +131,7 @@ static void frames(void)
 {
 	uint32_t open = sizeof(struct rchar_wire_open);
 	struct conn c;
-	struct rchar_wire_conn req;
+	struct rchar_wire_privdata req;
 	struct frame f;
 
 	breaks("op_0", 0, 0, 0, NULL);

@@ -67,7 +67,7 @@ struct cm_req {
 	uint8_t ack_timeout;		/* 5 */
 	uint8_t alternate[44];
 	struct cma_hdr cma;
-	struct rchar_wire_conn conn;
+	struct rchar_wire_privdata conn;
 };
 
 _Static_assert(sizeof(struct cm_req) == 256, "a MAD");
@@ -156,7 +156,7 @@ static void fill_req(struct cm_req *r, const struct addresses *a)
 }
 
 static void send_request(struct ibv_context *verbs, const struct addresses *a,
-			 const struct rchar_wire_conn *conn)
+			 const struct rchar_wire_privdata *conn)
 {
 	struct {
 		struct ib_user_mad_hdr hdr;
@@ -277,7 +277,7 @@ struct numbers {
 	long epoch, qpn, connects, failures;
 };
 
-static struct numbers numbers(const struct rchar_wire_conn *of)
+static struct numbers numbers(const struct rchar_wire_privdata *of)
 {
 	const char *json = output_of("rchar -j link");
 	struct numbers n;
@@ -295,7 +295,7 @@ static struct numbers numbers(const struct rchar_wire_conn *of)
 
 struct link {
 	struct conn c;
-	struct rchar_wire_conn next;	/* what its next attempt would ask for */
+	struct rchar_wire_privdata next;	/* what its next attempt would ask for */
 	struct numbers before;
 };
 
@@ -332,7 +332,7 @@ static bool goes_on(struct link *l)
 /* Peers choose the ids of links. What an administrator names one by is this host's number. */
 static void copied_id(const char *addr)
 {
-	struct rchar_wire_conn next;
+	struct rchar_wire_privdata next;
 	char command[64];
 	struct link one;
 	struct conn two;
@@ -368,7 +368,7 @@ static bool as_expected(bool ok, const struct addresses *a, const struct counts 
 	return ok;
 }
 
-static bool refused(struct link *l, const struct addresses *a, const struct rchar_wire_conn *conn)
+static bool refused(struct link *l, const struct addresses *a, const struct rchar_wire_privdata *conn)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 	struct ibv_context *verbs = l->c.id->verbs;
@@ -400,7 +400,7 @@ static void another_address(struct link *l)
 	const struct addresses theirs = { FORGER, peer_addr, peer_addr, peer_addr };
 	const struct addresses nobodys = { peer_addr, peer_addr, NOBODY, peer_addr };
 	const struct addresses nobodys6 = { V6, V6, V6_NOBODY, V6 };
-	struct rchar_wire_conn far = l->next;
+	struct rchar_wire_privdata far = l->next;
 	bool ok;
 
 	far.attempt = htole32(0x70000000);

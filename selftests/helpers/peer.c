@@ -109,7 +109,7 @@ static void setup_qp(struct conn *c)
 		post_recv(c, i);
 }
 
-void good_request(struct rchar_wire_conn *r)
+void good_request(struct rchar_wire_privdata *r)
 {
 	memset(r, 0, sizeof(*r));
 	r->magic = htole32(RCHAR_WIRE_MAGIC);
@@ -144,7 +144,7 @@ void dial_prepare(struct conn *c)
  * Sends the request. With a retry_count of 7 soft-RoCE in 6.1 asks a queue pair that is gone for
  * ever (rxe_comp.c).
  */
-void dial_begin(struct conn *c, const struct rchar_wire_conn *req, int len)
+void dial_begin(struct conn *c, const struct rchar_wire_privdata *req, int len)
 {
 	struct rdma_conn_param param = {
 		.private_data = req, .private_data_len = len,
@@ -171,7 +171,7 @@ int dial_end(struct conn *c)
 	return RDMA_CM_EVENT_ESTABLISHED;
 }
 
-int dial(struct conn *c, const struct rchar_wire_conn *req, int len)
+int dial(struct conn *c, const struct rchar_wire_privdata *req, int len)
 {
 	dial_prepare(c);
 	dial_begin(c, req, len);
@@ -278,7 +278,7 @@ bool hello(struct conn *c, int spoil)
 }
 
 /* A link that is up, and a request for its next attempt. */
-void link_up(struct conn *c, struct rchar_wire_conn *next)
+void link_up(struct conn *c, struct rchar_wire_privdata *next)
 {
 	good_request(next);
 	if (dial(c, next, sizeof(*next)) != RDMA_CM_EVENT_ESTABLISHED || !hello(c, 0))
@@ -289,7 +289,7 @@ void link_up(struct conn *c, struct rchar_wire_conn *next)
 
 void connect_well(struct conn *c)
 {
-	struct rchar_wire_conn next;
+	struct rchar_wire_privdata next;
 
 	link_up(c, &next);
 }
@@ -321,7 +321,7 @@ static void wait_for_request(struct conn *c, const char *port)
  */
 void accept_well(struct conn *c, const char *port)
 {
-	struct rchar_wire_conn reply;
+	struct rchar_wire_privdata reply;
 	struct rdma_conn_param param = {
 		.private_data = &reply, .private_data_len = sizeof(reply),
 		.responder_resources = 1, .initiator_depth = 1, .rnr_retry_count = 7,

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "linux/rdma_char.h"
-#include "../../kmod/wire.h"
+#include "../../kmod/proto/wire.h"
 
 #define DEPTH 32
 #define LONG_MS 120000	/* what takes longer never comes */
@@ -28,7 +28,7 @@ struct conn {
 	struct ibv_mr *mr;
 	uint8_t *mem;		/* DEPTH receive buffers, then SENDS to send from */
 	unsigned int sent;
-	struct rchar_wire_conn reply;
+	struct rchar_wire_privdata reply;
 	int may_read, reads;	/* at once, by the reply: of ours at the module, and of its own here */
 	uint32_t seq, ack;
 	int granted;
@@ -48,18 +48,18 @@ extern int test_n, failed;
 void bail(const char *what);
 long long clock_ms(void);
 int next_event(struct conn *c, int ms);
-void good_request(struct rchar_wire_conn *r);
+void good_request(struct rchar_wire_privdata *r);
 void dial_prepare(struct conn *c);
-void dial_begin(struct conn *c, const struct rchar_wire_conn *req, int len);
+void dial_begin(struct conn *c, const struct rchar_wire_privdata *req, int len);
 int dial_end(struct conn *c);
-int dial(struct conn *c, const struct rchar_wire_conn *req, int len);
+int dial(struct conn *c, const struct rchar_wire_privdata *req, int len);
 void hang_up(struct conn *c);
 void send_raw(struct conn *c, const void *data, int len);
 void fill(struct conn *c, struct frame *f, int op, uint32_t session, uint32_t len);
 void send_frame(struct conn *c, struct frame *f);
 int receive(struct conn *c, struct frame *f, int ms);
 int receive_op(struct conn *c, struct frame *f, int op);
-void link_up(struct conn *c, struct rchar_wire_conn *next);
+void link_up(struct conn *c, struct rchar_wire_privdata *next);
 void connect_well(struct conn *c);
 void accept_well(struct conn *c, const char *port);
 void send_open(struct conn *c, const char *name, int type, uint32_t max_message);

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Unit tests of the pure logic, compiled with the very source files of the module:
- * frame.c conn.c credit.c backoff.c state.c and seq.h. TAP output.
+ * frame.c privdata.c credit.c backoff.c state.c and seq.h. TAP output.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <asm/byteorder.h>
-#include "backoff.h"
-#include "conn.h"
-#include "credit.h"
-#include "frame.h"
-#include "seq.h"
-#include "state.h"
+#include "base/backoff.h"
+#include "proto/privdata.h"
+#include "proto/credit.h"
+#include "proto/frame.h"
+#include "base/seq.h"
+#include "proto/state.h"
 #include <linux/kernel.h>
 
 static int bad;
@@ -263,9 +263,9 @@ static void a_window_has_room_for_its_max_message(void)
 
 /* ---- private data ---- */
 
-static struct rchar_conn good_conn(void)
+static struct rchar_privdata good_conn(void)
 {
-	struct rchar_conn c = { .link_id = 0x1122334455667788ull, .epoch = 3, .attempt = 4,
+	struct rchar_privdata c = { .link_id = 0x1122334455667788ull, .epoch = 3, .attempt = 4,
 				.frame_size = 16384, .resume = 9, .depth = 64, .lanes = 1 };
 
 	memset(c.nonce, 0xab, sizeof(c.nonce));
@@ -274,50 +274,50 @@ static struct rchar_conn good_conn(void)
 
 static void private_data_survives_encode_and_decode(void)
 {
-	struct rchar_conn a = good_conn(), b;
+	struct rchar_privdata a = good_conn(), b;
 	unsigned char data[196] = { 0 };	/* padded, as InfiniBand does */
 
-	CHECK(sizeof(struct rchar_wire_conn) == 56);
-	rchar_conn_encode((void *)data, &a);
+	CHECK(sizeof(struct rchar_wire_privdata) == 56);
+	rchar_privdata_encode((void *)data, &a);
 	memset(&b, 0, sizeof(b));
-	CHECK(rchar_conn_decode(&b, data, sizeof(data)) == RCHAR_CONN_OK);
+	CHECK(rchar_privdata_decode(&b, data, sizeof(data)) == RCHAR_PRIVDATA_OK);
 	CHECK(a.link_id == b.link_id && a.epoch == b.epoch && a.attempt == b.attempt &&
 	      a.caps == b.caps && a.frame_size == b.frame_size && a.resume == b.resume &&
 	      a.depth == b.depth && a.lane == b.lane && a.lanes == b.lanes &&
 	      !memcmp(a.nonce, b.nonce, sizeof(a.nonce)));
 	/* Unaligned, and at its exact length. */
 	memmove(data + 1, data, 56);
-	CHECK(rchar_conn_decode(&b, data + 1, 56) == RCHAR_CONN_OK);
+	CHECK(rchar_privdata_decode(&b, data + 1, 56) == RCHAR_PRIVDATA_OK);
 }
 
 static void wrong_private_data_is_refused(void)
 {
-	struct rchar_conn a = good_conn(), b;
-	struct rchar_wire_conn w;
+	struct rchar_privdata a = good_conn(), b;
+	struct rchar_wire_privdata w;
 
-	rchar_conn_encode(&w, &a);
-	CHECK(rchar_conn_decode(&b, NULL, 56) == RCHAR_CONN_SHORT);
-	CHECK(rchar_conn_decode(&b, &w, 55) == RCHAR_CONN_SHORT);
+	rchar_privdata_encode(&w, &a);
+	CHECK(rchar_privdata_decode(&b, NULL, 56) == RCHAR_PRIVDATA_SHORT);
+	CHECK(rchar_privdata_decode(&b, &w, 55) == RCHAR_PRIVDATA_SHORT);
 	w.magic ^= 1;
-	CHECK(rchar_conn_decode(&b, &w, 56) == RCHAR_CONN_MAGIC);
+	CHECK(rchar_privdata_decode(&b, &w, 56) == RCHAR_PRIVDATA_MAGIC);
 	w.magic ^= 1;
 	w.major++;
-	CHECK(rchar_conn_decode(&b, &w, 56) == RCHAR_CONN_VERSION);
+	CHECK(rchar_privdata_decode(&b, &w, 56) == RCHAR_PRIVDATA_VERSION);
 	w.major--;
 	w.minor += 5;	/* a newer minor version is fine */
-	CHECK(rchar_conn_decode(&b, &w, 56) == RCHAR_CONN_OK);
+	CHECK(rchar_privdata_decode(&b, &w, 56) == RCHAR_PRIVDATA_OK);
 	w.flags = 1;
-	CHECK(rchar_conn_decode(&b, &w, 56) == RCHAR_CONN_FIELD);
+	CHECK(rchar_privdata_decode(&b, &w, 56) == RCHAR_PRIVDATA_FIELD);
 }
 
 #define FIELD_REFUSED(field, value)						\
 	do {									\
-		struct rchar_conn c = good_conn(), d;				\
-		struct rchar_wire_conn w;					\
+		struct rchar_privdata c = good_conn(), d;				\
+		struct rchar_wire_privdata w;					\
 										\
 		c.field = (value);						\
-		rchar_conn_encode(&w, &c);					\
-		CHECK(rchar_conn_decode(&d, &w, 56) == RCHAR_CONN_FIELD);	\
+		rchar_privdata_encode(&w, &c);					\
+		CHECK(rchar_privdata_decode(&d, &w, 56) == RCHAR_PRIVDATA_FIELD);	\
 	} while (0)
 
 static void every_wrong_field_of_private_data_is_refused(void)

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of the RDMA connection manager. A handler runs under the cm_id's mutex, and
+ * the queue it runs on is shared by every RDMA user of the host: nothing here waits,
+ * and nothing here destroys a cm_id that a lane owns. A lane's handler always returns
+ * 0; its failures go through rchar_lane_fail().
+ */
+#include "cm.h"
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm.h>
+#include "base/addr.h"
+#include "base/inject.h"
+#include "base/trace.h"
+#include "lane.h"
+
+#define RESOLVE_TIMEOUT_MS	2000
+/* Test builds do not retry: receiver-not-ready means a credit was miscounted. */
+#ifdef RCHAR_DEBUG
+#define RNR_RETRY		0
+#else
+#define RNR_RETRY		7
+#endif
+#define RETRY			7
+
+static atomic64_t nr_accepted, nr_refused, nr_bad;
+static rchar_cm_accept_fn accept_request;
+
+/**
+ * rchar_cm_init() - at module load
+ * @accept: who decides on connection requests
+ */
+void rchar_cm_init(rchar_cm_accept_fn accept)
+{
+	accept_request = accept;
+}
+
+/**
+ * rchar_cm_counts() - connection requests so far
+ */
+struct rchar_cm_counts rchar_cm_counts(void)
+{
+	return (struct rchar_cm_counts){
+		.accepted = atomic64_read(&nr_accepted),
+		.refused = atomic64_read(&nr_refused),
+		.bad = atomic64_read(&nr_bad),
+	};
+}
+
+/* @request: what the initiator asked for, or NULL when this side is the initiator. */
+static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
+		       struct rchar_wire_privdata *data, const struct rdma_conn_param *request)
+{
+	const struct ib_device_attr *attrs = &lane->cm_id->device->attrs;
+
+	rchar_privdata_encode(data, &lane->self);
+	memset(param, 0, sizeof(*param));
+	param->private_data = data;
+	param->private_data_len = sizeof(*data);
+	param->responder_resources = min(attrs->max_qp_rd_atom, RCHAR_LANE_RD_ATOMIC);
+	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC);
+	/* No more than the other side has: IBTA vol 1, 12.7.29 and 12.7.30. */
+	if (request) {
+		param->responder_resources = min(param->responder_resources,
+						 request->responder_resources);
+		param->initiator_depth = min(param->initiator_depth,
+					     request->initiator_depth);
+	}
+	param->retry_count = RETRY;
+	param->rnr_retry_count = RNR_RETRY;
+}
+
+/* ---- initiator ---- */
+
+static enum rchar_reason resolve_reason(int error)
+{
+	switch (error) {
+	case 0:
+		return RCHAR_REASON_NONE;
+	case -ENODEV:
+	case -EADDRNOTAVAIL:
+		return RCHAR_REASON_NO_DEVICE;
+	case -ENOMEM:
+		return RCHAR_REASON_NO_MEMORY;
+	case -ETIMEDOUT:
+	case -EHOSTUNREACH:
+		return RCHAR_REASON_ADDRESS;
+	case -ECONNREFUSED:	/* soft-iWARP connects TCP in rdma_connect() */
+		return RCHAR_REASON_NOT_LISTENING;
+	default:
+		return RCHAR_REASON_ROUTE;
+	}
+}
+
+static void on_addr_resolved(struct rchar_lane *lane)
+{
+	int ret;
+
+	if (!rchar_lane_move(lane, RCHAR_LANE_RESOLVING_ROUTE))
+		return;
+	ret = rchar_inject_verbs() ?: rdma_resolve_route(lane->cm_id, RESOLVE_TIMEOUT_MS);
+	if (ret)
+		rchar_lane_fail(lane, resolve_reason(ret));
+}
+
+static enum rchar_reason setup_reason(int error)
+{
+	return error == -ENODEV ? RCHAR_REASON_DEVICE_REMOVED :
+	       error == -ENOMEM ? RCHAR_REASON_NO_MEMORY :
+	       RCHAR_REASON_NO_DEVICE;
+}
+
+static void connect_locked(struct rchar_lane *lane)
+{
+	struct rdma_conn_param param;
+	struct rchar_wire_privdata data;
+	int ret;
+
+	if (READ_ONCE(lane->state) != RCHAR_LANE_RESOLVING_ROUTE)
+		return;
+	ret = rchar_lane_setup(lane);
+	if (ret) {
+		rchar_lane_fail(lane, setup_reason(ret));
+		return;
+	}
+	if (!rchar_lane_move(lane, RCHAR_LANE_CONNECTING))
+		return;
+	lane->ops->introduce(lane);
+	fill_param(lane, &param, &data, NULL);
+	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
+	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);
+	if (ret)
+		rchar_lane_fail(lane, resolve_reason(ret));
+}
+
+/**
+ * rchar_cm_connect() - the route is resolved: set up the queue pair and connect
+ * @lane: an initiator's; its teardown waits for this
+ *
+ * Not in the event handler: on soft-iWARP rdma_connect() waits for TCP (siw_connect() in
+ * drivers/infiniband/sw/siw/siw_cm.c), and the queue it would wait in is the CM's for all
+ * users. The lock keeps events of this cm_id out, as in a handler.
+ */
+void rchar_cm_connect(struct rchar_lane *lane)
+{
+	rdma_lock_handler(lane->cm_id);
+	connect_locked(lane);
+	rdma_unlock_handler(lane->cm_id);
+}
+
+static bool reply_matches(const struct rchar_lane *lane)
+{
+	return lane->peer.link_id == lane->self.link_id &&
+	       lane->peer.attempt == lane->self.attempt &&
+	       lane->peer.lane == lane->self.lane &&
+	       lane->peer.lanes == lane->self.lanes;
+}
+
+/*
+ * As many READs as the peer answers at once. Which of the two that is depends on the
+ * transport.
+ */
+static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param *param)
+{
+	lane->onesided.reads_max = clamp_t(unsigned int,
+				       min(param->responder_resources,
+					   param->initiator_depth), 1,
+				       min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom,
+					     RCHAR_LANE_RD_ATOMIC));
+}
+
+static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	enum rchar_privdata_error err;
+
+	/* The acceptor goes by the HELLO, which may come before this event. */
+	if (!lane->initiator)
+		return;
+	err = rchar_privdata_decode(&lane->peer, param->private_data,
+				param->private_data_len);
+	if (err || !reply_matches(lane)) {
+		rchar_lane_fail(lane, err == RCHAR_PRIVDATA_VERSION ?
+				RCHAR_REASON_VERSION : RCHAR_REASON_PROTOCOL);
+		return;
+	}
+	set_reads_max(lane, param);
+	lane->ops->established(lane);
+}
+
+static void on_rejected(struct rchar_lane *lane, struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *param = &event->param.conn;
+	u16 reason;
+
+	if (rchar_reject_decode(param->private_data, param->private_data_len, &reason)) {
+		rchar_lane_fail(lane, reason && reason < __RCHAR_REASON_MAX ?
+				reason : RCHAR_REASON_REJECTED);
+		return;
+	}
+	/* InfiniBand and RoCE: no such service id; iWARP: the TCP port is closed. */
+	if (event->status == IB_CM_REJ_INVALID_SERVICE_ID ||
+	    event->status == -ECONNREFUSED)
+		rchar_lane_fail(lane, RCHAR_REASON_NOT_LISTENING);
+	else
+		rchar_lane_fail(lane, RCHAR_REASON_REJECTED);
+}
+
+static enum rchar_reason event_reason(enum rdma_cm_event_type event)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return RCHAR_REASON_ADDRESS;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return RCHAR_REASON_ROUTE;
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		return RCHAR_REASON_UNREACHABLE;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return RCHAR_REASON_DEVICE_REMOVED;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		return RCHAR_REASON_ADDRESS_CHANGED;
+	default:
+		return RCHAR_REASON_PEER_CLOSED;
+	}
+}
+
+/* Events of a lane's cm_id, both sides. */
+static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rchar_lane *lane = id->context;
+
+	trace_rchar_cm_event(lane, event->event, event->status);
+	/* Also for a lane that is on its way out: its teardown may wait. */
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED ||
+	    event->event == RDMA_CM_EVENT_DISCONNECTED)
+		complete_all(&lane->cm_connected);
+	if (READ_ONCE(lane->state) >= RCHAR_LANE_CLOSING)
+		return 0;
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		on_addr_resolved(lane);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		rchar_lane_connect(lane);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		on_established(lane, event);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		on_rejected(lane, event);
+		break;
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	default:
+		rchar_lane_fail(lane, event_reason(event->event));
+	}
+	return 0;
+}
+
+/**
+ * rchar_cm_create_id() - make the cm_id of a lane
+ * @lane: an initiator's
+ * @net: network namespace to call from
+ *
+ * Context: process. rdma_destroy_id() undoes.
+ * Return: 0, or what the CM said.
+ */
+int rchar_cm_create_id(struct rchar_lane *lane, struct net *net)
+{
+	struct rdma_cm_id *id = rdma_create_id(net, lane_handler, lane, RDMA_PS_TCP, IB_QPT_RC);
+
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	lane->cm_id = id;
+	return 0;
+}
+
+/**
+ * rchar_cm_resolve() - start to connect
+ * @lane: after rchar_lane_start(); the outcome comes by &rchar_lane.ops
+ * @local: address to call from, or family AF_UNSPEC
+ * @peer: address and port to call
+ *
+ * Context: process.
+ */
+void rchar_cm_resolve(struct rchar_lane *lane, const struct sockaddr_storage *local,
+		      const struct sockaddr_storage *peer)
+{
+	struct sockaddr *from = local->ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)local;
+	int ret;
+
+	ret = rchar_inject_verbs() ?:
+	      rdma_resolve_addr(lane->cm_id, from, (struct sockaddr *)peer, RESOLVE_TIMEOUT_MS);
+	if (ret)
+		rchar_lane_fail(lane, resolve_reason(ret));
+}
+
+/* ---- acceptor ---- */
+
+static int refuse(struct rdma_cm_id *id, enum rchar_reason reason)
+{
+	struct rchar_wire_reject data;
+
+	rchar_reject_encode(&data, reason, -rchar_reason_errno(reason));
+	rdma_reject(id, &data, sizeof(data), IB_CM_REJ_CONSUMER_DEFINED);
+	atomic64_inc(&nr_refused);
+	trace_rchar_refused(id, reason);
+	/* Non-zero: the CM destroys the id, of which we keep nothing. */
+	return -ECONNREFUSED;
+}
+
+static enum rchar_reason decode_request(struct rchar_privdata *request,
+					const struct rdma_conn_param *param)
+{
+	switch (rchar_privdata_decode(request, param->private_data,
+				  param->private_data_len)) {
+	case RCHAR_PRIVDATA_OK:
+		return RCHAR_REASON_NONE;
+	case RCHAR_PRIVDATA_VERSION:
+		return RCHAR_REASON_VERSION;
+	default:
+		return RCHAR_REASON_PROTOCOL;
+	}
+}
+
+/* From here on the lane owns the id: failures go through rchar_lane_fail(). */
+static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *request)
+{
+	struct rdma_conn_param param;
+	struct rchar_wire_privdata data;
+	int ret;
+
+	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
+		return;
+	ret = rchar_lane_setup(lane);
+	if (ret) {
+		rchar_lane_fail(lane, setup_reason(ret));
+		return;
+	}
+	lane->ops->introduce(lane);
+	fill_param(lane, &param, &data, request);
+	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
+	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
+	if (ret)
+		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);
+	else
+		atomic64_inc(&nr_accepted);
+}
+
+/*
+ * Requests over InfiniBand and RoCE carry the addresses of both ends in private data (IBTA vol
+ * 1, A11.6), where a peer can claim what it likes. On RoCE the address must be that of the
+ * GID that answers go to, whatever the version: cma_resolve_iboe_route() makes the GIDs from
+ * the addresses.
+ */
+static bool peer_is_its_gid(const struct rdma_cm_id *id, const struct sockaddr_storage *peer)
+{
+	struct sockaddr_storage gid = {};
+
+	if (!rdma_protocol_roce(id->device, id->port_num) || !id->route.path_rec)
+		return true;
+	rdma_gid2ip((struct sockaddr *)&gid, &id->route.path_rec->dgid);
+	rchar_addr_set_scope(&gid, rchar_addr_scope(peer));
+	return rchar_addr_same_host(&gid, peer);
+}
+
+/* And ours must be one of the interface that the request came in on. */
+static bool local_is_its_device(const struct rdma_cm_id *id, struct net *net,
+				const struct sockaddr_storage *local)
+{
+	int ifindex = id->route.addr.dev_addr.bound_dev_if;
+
+	return !ifindex || rdma_protocol_iwarp(id->device, id->port_num) ||
+	       rchar_addr_is_of_device(net, local, ifindex);
+}
+
+/**
+ * rchar_cm_accept() - a listener got a connection request
+ * @net: network namespace of the listener
+ * @id: the new cm_id
+ * @event: RDMA_CM_EVENT_CONNECT_REQUEST
+ *
+ * Context: CM event handler, with the mutexes of listener and @id held.
+ * Return: what the handler returns: 0 when a lane has taken @id over.
+ */
+int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
+		    struct rdma_cm_event *event)
+{
+	const struct rdma_addr *addr = &id->route.addr;
+	struct sockaddr_storage local = addr->src_addr, peer = addr->dst_addr;
+	struct rchar_privdata request;
+	struct rchar_lane *lane;
+	enum rchar_reason reason;
+
+	/* The CM leaves it out (cma_save_ip6_info() in drivers/infiniband/core/cma.c). */
+	rchar_addr_set_scope(&local, addr->dev_addr.bound_dev_if);
+	rchar_addr_set_scope(&peer, addr->dev_addr.bound_dev_if);
+	reason = decode_request(&request, &event->param.conn);
+	if (!reason && (!peer_is_its_gid(id, &peer) || !local_is_its_device(id, net, &local)))
+		reason = RCHAR_REASON_ADDRESS;
+	if (reason) {
+		atomic64_inc(&nr_bad);
+		pr_warn_ratelimited("connection request from %pISpc refused: %s\n",
+				    &peer, rchar_reason_name(reason));
+		return refuse(id, reason);
+	}
+	reason = accept_request(net, &request, &local, &peer, &lane);
+	if (reason)
+		return refuse(id, reason);
+	lane->cm_id = id;
+	id->context = lane;
+	id->event_handler = lane_handler;
+	set_reads_max(lane, &event->param.conn);
+	rchar_lane_start(lane);
+	accept_lane(lane, &event->param.conn);
+	complete(&lane->started);
+	return 0;
+}

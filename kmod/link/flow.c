@@ -1,0 +1,751 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "flow.h"
+#include "base/seq.h"
+#include "base/trace.h"
+#include "lane.h"
+
+/* Frames handed to the device in one call. */
+#define BATCH 16
+/* How long an ack waits for a frame to ride on. */
+#define ACK_DELAY_MS	10
+
+/* ---- send ---- */
+
+static void fill_hello(struct rchar_lane *lane, struct rchar_txbuf *txb)
+{
+	struct rchar_wire_hello *hello = (void *)txb->data;
+
+	memset(hello, 0, sizeof(*hello));
+	memcpy(hello->nonce, lane->peer.nonce, sizeof(hello->nonce));
+	txb->hdr.len = sizeof(*hello);
+}
+
+/* A frame for the first control op that is wanted. */
+static struct rchar_txbuf *next_control(struct rchar_lane *lane)
+{
+	struct rchar_txbuf *txb;
+	u8 op;
+
+	if (!lane->tx.wanted)
+		return NULL;
+	txb = rchar_lane_tx_control(lane);
+	if (!txb)
+		return NULL;
+	op = __ffs(lane->tx.wanted);
+	lane->tx.wanted &= ~BIT(op);
+	txb->hdr.op = op;
+	if (op == RCHAR_OP_HELLO || op == RCHAR_OP_READY)
+		fill_hello(lane, txb);
+	return txb;
+}
+
+static void skip_next(struct rchar_flow *flow)
+{
+	struct rchar_txbuf *next = NULL;
+
+	if (!list_is_last(&flow->next->queue, &flow->queue))
+		next = list_next_entry(flow->next, queue);
+	WRITE_ONCE(flow->next, next);
+}
+
+static struct rchar_txbuf *next_sequenced(struct rchar_flow *flow)
+{
+	struct rchar_txbuf *txb = flow->next;
+
+	if (!txb)
+		return NULL;
+	skip_next(flow);
+	if (txb->sent) {
+		rchar_stats_inc(&flow->traffic->stats.replayed);
+		return txb;
+	}
+	txb->sent = true;
+	txb->hdr.seq = flow->tx_next++;
+	list_del_init(&txb->unsent);
+	return txb;
+}
+
+static struct rchar_txbuf *next_frame(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	struct rchar_txbuf *txb = next_control(lane);
+
+	if (txb || !lane->sq.ready)
+		return txb;
+	txb = next_sequenced(flow);
+	if (txb)
+		return txb;
+	if (!rchar_credit_due(&lane->tx.credit) &&
+	    !(flow->ack_now && flow->rx_acked != flow->rx_next))
+		return NULL;
+	txb = rchar_lane_tx_control(lane);
+	if (txb)
+		txb->hdr.op = RCHAR_OP_CREDIT;
+	return txb;
+}
+
+/* Send what can be sent. Called after everything that may make more of it possible. */
+static void pump(struct rchar_flow *flow)
+{
+	struct rchar_lane *lane = flow->lane;
+	int n = 0;
+
+	lockdep_assert_held(&flow->lock);
+	if (!lane)
+		return;
+	while (rchar_lane_tx_room(lane)) {
+		struct rchar_txbuf *txb = next_frame(flow, lane);
+
+		if (!txb)
+			break;
+		rchar_lane_tx_stage(lane, txb, flow->rx_next);
+		rchar_stats_inc(&flow->traffic->stats.tx_frames);
+		rchar_stats_add(&flow->traffic->stats.tx_bytes, txb->hdr.len);
+		flow->rx_acked = flow->rx_next;
+		flow->ack_now = false;
+		if (++n % BATCH == 0)
+			rchar_lane_tx_post(lane);
+	}
+	rchar_lane_tx_post(lane);
+	if (flow->next && lane->sq.ready && !rchar_credit_may_send(&lane->tx.credit))
+		rchar_stats_inc(&flow->traffic->stats.credit_stalls);
+}
+
+/**
+ * rchar_flow_queue() - send sequenced frames, now or after the next reconnect
+ * @flow: the flow
+ * @frames: the frames, linked by rchar_txbuf.queue; the caller's references are taken
+ *	    over. Nothing comes between them.
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
+{
+	struct rchar_txbuf *txb;
+
+	if (WARN_ON_ONCE(list_empty(frames)))
+		return;
+	spin_lock_bh(&flow->lock);
+	list_for_each_entry(txb, frames, queue) {
+		if (txb->sender)
+			list_add_tail(&txb->unsent, &txb->sender->unsent);
+		flow->nr_queued++;
+		WRITE_ONCE(flow->nr_replies, flow->nr_replies + !!txb->account);
+	}
+	if (flow->lane && !flow->next)
+		WRITE_ONCE(flow->next, list_first_entry(frames, struct rchar_txbuf, queue));
+	list_splice_tail_init(frames, &flow->queue);
+	pump(flow);
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_get_lane() - the connection at this moment
+ * @flow: the flow
+ *
+ * Return: the lane, with a reference, or NULL.
+ */
+struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow)
+{
+	struct rchar_lane *lane;
+
+	spin_lock_bh(&flow->lock);
+	lane = flow->lane;
+	if (lane)
+		kref_get(&lane->ref);
+	spin_unlock_bh(&flow->lock);
+	return lane;
+}
+
+/**
+ * rchar_flow_busy() - would a frame queued now have to wait?
+ * @flow: the flow
+ *
+ * A hint: the answer may be out of date.
+ */
+bool rchar_flow_busy(struct rchar_flow *flow)
+{
+	return READ_ONCE(flow->next) || !READ_ONCE(flow->lane);
+}
+
+/**
+ * rchar_flow_append() - add bytes to the last frame queued, if it still waits
+ * @flow: the flow
+ * @sender: whose bytes they are; the session's lock is held, so nothing comes in between
+ * @data: the bytes
+ * @len: how many
+ * @end: the sender's offset after them
+ *
+ * Many small writes to a link that is busy or down become few frames. A frame that
+ * has been sent once keeps its contents: the peer may have it.
+ *
+ * Return: false when there is no such frame or it has no room.
+ */
+bool rchar_flow_append(struct rchar_flow *flow, struct rchar_sender *sender,
+		       const void *data, u32 len, u32 end)
+{
+	struct rchar_txbuf *txb;
+	bool ok = false;
+
+	spin_lock_bh(&flow->lock);
+	if (!list_empty(&flow->queue) && (flow->next || !flow->lane)) {
+		txb = list_last_entry(&flow->queue, struct rchar_txbuf, queue);
+		ok = txb->sender == sender && txb->hdr.op == RCHAR_OP_DATA &&
+		     !(txb->hdr.flags & RCHAR_FRAME_INSTEAD) && !txb->sent &&
+		     rchar_txbuf_room(txb) >= len &&
+		     txb->hdr.len + len <= READ_ONCE(flow->traffic->tx_max);
+		if (ok) {
+			rchar_txbuf_append(txb, data, len);
+			txb->end = end;
+		}
+	}
+	spin_unlock_bh(&flow->lock);
+	return ok;
+}
+
+/**
+ * rchar_flow_update_window() - tell the peer of a window with a frame that still waits
+ * @flow: the flow
+ * @sender: whose window it is; the session's lock is held
+ * @window: the new edge
+ *
+ * Return: false when no frame of the sender waits: the caller sends one.
+ */
+bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender,
+			      u32 window)
+{
+	struct rchar_txbuf *txb;
+
+	spin_lock_bh(&flow->lock);
+	txb = list_first_entry_or_null(&sender->unsent, struct rchar_txbuf, unsent);
+	if (txb)
+		txb->hdr.window = window;
+	spin_unlock_bh(&flow->lock);
+	return txb;
+}
+
+static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb,
+			struct list_head *taken)
+{
+	lockdep_assert_held(&flow->lock);
+	if (flow->next == txb)
+		skip_next(flow);
+	list_del_init(&txb->unsent);
+	list_move_tail(&txb->queue, taken);
+	flow->nr_queued--;
+	WRITE_ONCE(flow->nr_replies, flow->nr_replies - !!txb->account);
+}
+
+/**
+ * rchar_flow_take_unsent() - frames of a session that is over need not be sent
+ * @flow: the flow
+ * @sender: the session's; its lock is held
+ * @taken: collects the frames, which the caller accounts for and puts
+ * @max: how many at most
+ *
+ * The peer hears of the end by RESET. When it has not heard of the session either, not
+ * even that is sent.
+ *
+ * Return: how many were taken.
+ */
+unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
+				    struct list_head *taken, unsigned int max)
+{
+	struct rchar_txbuf *txb, *tmp;
+	unsigned int n = 0;
+
+	spin_lock_bh(&flow->lock);
+	list_for_each_entry_safe(txb, tmp, &sender->unsent, unsent) {
+		if (txb->hdr.op == RCHAR_OP_OPEN)
+			sender->forget = true;
+		if (txb->hdr.op == RCHAR_OP_RESET && !sender->forget)
+			continue;
+		take_unsent(flow, txb, taken);
+		if (++n == max)
+			break;
+	}
+	spin_unlock_bh(&flow->lock);
+	return n;
+}
+
+/**
+ * rchar_flow_want_ack() - have the peer acknowledge all that is queued, soon
+ * @flow: the flow
+ */
+void rchar_flow_want_ack(struct rchar_flow *flow)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->next || !flow->lane) {
+		if (!list_empty(&flow->queue))
+			list_last_entry(&flow->queue, struct rchar_txbuf,
+					queue)->hdr.flags |= RCHAR_FRAME_ACK;
+	} else if (!list_empty(&flow->queue)) {
+		flow->lane->tx.wanted |= BIT(RCHAR_OP_PING);
+	}
+	pump(flow);
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_control() - send one of the lane's own frames
+ * @flow: the flow
+ * @lane: the lane; ignored when it is no longer attached
+ * @op: HELLO, READY, PING or PONG
+ */
+void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->lane == lane) {
+		lane->tx.wanted |= BIT(op);
+		pump(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+}
+
+static void wake_flusher(struct rchar_traffic *traffic)
+{
+	if (wq_has_sleeper(&traffic->wait))
+		wake_up_all(&traffic->wait);
+}
+
+/**
+ * rchar_flow_send_done() - a signaled frame and all before it are sent
+ * @flow: the flow
+ * @lane: the lane they were posted on
+ * @txb: the signaled one
+ */
+void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
+			  struct rchar_txbuf *txb)
+{
+	LIST_HEAD(reaped);
+
+	spin_lock_bh(&flow->lock);
+	rchar_lane_tx_reap(lane, txb, &reaped);
+	if (flow->lane == lane)
+		pump(flow);
+	spin_unlock_bh(&flow->lock);
+	rchar_lane_tx_put(&reaped);
+	wake_flusher(flow->traffic);
+}
+
+/* ---- receive ---- */
+
+/* Move the frames before @ack, which the peer has, to @acked. */
+static void collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *acked)
+{
+	struct rchar_txbuf *txb, *tmp;
+
+	list_for_each_entry_safe(txb, tmp, &flow->queue, queue) {
+		if (!txb->sent || !rchar_seq_before(txb->hdr.seq, ack))
+			break;
+		list_move_tail(&txb->queue, acked);
+		flow->nr_queued--;
+		WRITE_ONCE(flow->nr_replies, flow->nr_replies - !!txb->account);
+	}
+	if (!list_empty(acked))
+		WRITE_ONCE(flow->traffic->progress_at, jiffies);
+	flow->tx_una = ack;
+}
+
+static void finish_acked(struct rchar_flow *flow, struct list_head *acked)
+{
+	struct rchar_txbuf *txb;
+
+	while ((txb = list_first_entry_or_null(acked, struct rchar_txbuf, queue))) {
+		list_del_init(&txb->queue);
+		flow->traffic->ops->acked(txb);
+		rchar_txbuf_put(txb);
+	}
+}
+
+static enum rchar_frame_error take_header(struct rchar_flow *flow,
+					  struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr,
+					  struct list_head *acked)
+{
+	u32 sent = flow->next && flow->next->sent ? flow->next->hdr.seq : flow->tx_next;
+
+	lockdep_assert_held(&flow->lock);
+	if (!rchar_credit_receive(&lane->tx.credit, hdr->credits))
+		return RCHAR_FRAME_BAD_CREDITS;
+	if (!rchar_seq_between(flow->tx_una, hdr->ack, sent))
+		return RCHAR_FRAME_BAD_ACK;
+	/* A buffer is granted again only when its frame has been taken: credits
+	 * without acks would make the queue grow without bound.
+	 */
+	if (sent - hdr->ack > lane->tx.credit.tx_max)
+		return RCHAR_FRAME_BAD_ACK;
+	collect_acked(flow, hdr->ack, acked);
+	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_flow_receive_header() - take the credits and the ack of a frame
+ * @flow: the flow
+ * @lane: where it arrived
+ * @hdr: its header, well formed by itself
+ * @err: set to what is wrong with it
+ *
+ * Context: as rchar_flow_receive().
+ * Return: false when nothing more is to be done with the frame.
+ */
+bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,
+			       const struct rchar_hdr *hdr, enum rchar_frame_error *err)
+{
+	bool attached;
+	LIST_HEAD(acked);
+
+	*err = RCHAR_FRAME_OK;
+	spin_lock_bh(&flow->lock);
+	/* What a lane that has failed still receives is sent again on the next one. */
+	attached = flow->lane == lane && READ_ONCE(lane->state) < RCHAR_LANE_CLOSING;
+	if (attached)
+		*err = take_header(flow, lane, hdr, &acked);
+	spin_unlock_bh(&flow->lock);
+	finish_acked(flow, &acked);
+	return attached && !*err;
+}
+
+/* The frame is processed: it counts as received only now. */
+static void accept_sequenced(struct rchar_flow *flow, const struct rchar_hdr *hdr)
+{
+	spin_lock_bh(&flow->lock);
+	flow->rx_next++;
+	WRITE_ONCE(flow->traffic->progress_at, jiffies);
+	if (hdr->flags & RCHAR_FRAME_ACK)
+		flow->ack_now = true;
+	spin_unlock_bh(&flow->lock);
+	if (!delayed_work_pending(&flow->traffic->ack_work))
+		queue_delayed_work(flow->traffic->wq, &flow->traffic->ack_work,
+				   msecs_to_jiffies(ACK_DELAY_MS));
+}
+
+static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
+						struct rchar_lane *lane,
+						const struct rchar_hdr *hdr,
+						struct rchar_rxbuf *rxb)
+{
+	enum rchar_frame_error err;
+	int ret;
+
+	/* One context at a time for each session, too. */
+	if (rchar_traffic_flow(flow->traffic, hdr->session) != flow)
+		return RCHAR_FRAME_BAD_SESSION;
+	/* Only this context moves rx_next, one lane at a time. */
+	if (hdr->seq != flow->rx_next) {
+		if (!rchar_seq_before(hdr->seq, flow->rx_next))
+			return RCHAR_FRAME_BAD_SEQ;
+		rchar_stats_inc(&flow->traffic->stats.duplicates);
+		return RCHAR_FRAME_OK;
+	}
+	err = RCHAR_FRAME_OK;
+	ret = flow->traffic->ops->receive(flow->traffic, hdr, rxb, &err);
+	if (err)
+		return err;
+	if (ret) {
+		/* Out of memory: the peer sends it again after the reconnect. */
+		rchar_lane_fail(lane, ret == -ENOBUFS ? RCHAR_REASON_PEER_LIMIT :
+							RCHAR_REASON_NO_MEMORY);
+		return RCHAR_FRAME_OK;
+	}
+	accept_sequenced(flow, hdr);
+	return RCHAR_FRAME_OK;
+}
+
+static enum rchar_frame_error receive_control(struct rchar_flow *flow,
+					      struct rchar_lane *lane,
+					      const struct rchar_hdr *hdr)
+{
+	if (hdr->op == RCHAR_OP_HELLO || hdr->op == RCHAR_OP_READY)
+		return RCHAR_FRAME_BAD_STATE;
+	if (hdr->op == RCHAR_OP_PING)
+		rchar_flow_control(flow, lane, RCHAR_OP_PONG);
+	return RCHAR_FRAME_OK;
+}
+
+/**
+ * rchar_flow_receive() - a frame arrived
+ * @flow: the flow
+ * @lane: where it arrived, UP or on its way out
+ * @hdr: its header, well formed by itself
+ * @rxb: the buffer with its payload
+ *
+ * Context: the completion queue's, so one at a time for a lane; and a flow has no
+ * other lane until this one is drained.
+ * Return: what is wrong with it, in which case nothing of it was taken but perhaps
+ * credits and ack, and the lane must fail.
+ */
+enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
+					  struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr,
+					  struct rchar_rxbuf *rxb)
+{
+	enum rchar_frame_error err;
+
+	if (!rchar_flow_receive_header(flow, lane, hdr, &err))
+		return err;
+	if (rchar_op_sequenced(hdr->op))
+		return receive_sequenced(flow, lane, hdr, rxb);
+	return receive_control(flow, lane, hdr);
+}
+
+/**
+ * rchar_flow_receive_done() - after a frame: grant its buffer, send what is due
+ * @flow: the flow
+ * @lane: where it arrived
+ * @posted: its buffer is posted again
+ */
+void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
+			     bool posted)
+{
+	spin_lock_bh(&flow->lock);
+	if (posted)
+		rchar_credit_posted(&lane->tx.credit);
+	if (flow->lane == lane)
+		pump(flow);
+	spin_unlock_bh(&flow->lock);
+}
+
+/* ---- connections come and go ---- */
+
+/**
+ * rchar_flow_resume_valid() - could the peer expect that sequence number?
+ * @flow: the flow
+ * @resume: from its private data
+ */
+bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume)
+{
+	bool ok;
+
+	spin_lock_bh(&flow->lock);
+	ok = rchar_seq_between(flow->tx_una, resume, flow->tx_next);
+	spin_unlock_bh(&flow->lock);
+	return ok;
+}
+
+/**
+ * rchar_flow_prepare() - the peer of a lane has said how many receive buffers it has
+ * @flow: the flow
+ * @lane: the lane, with @peer filled in; nothing was sent or received on it
+ *
+ * More than the send queue has room for are of no use, and what the peer does not
+ * acknowledge is memory here.
+ */
+void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	rchar_credit_init(&lane->tx.credit, min_t(u16, lane->peer.depth, RCHAR_LANE_SQ),
+			  RCHAR_LANE_DEPTH);
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_expects() - the sequence number of the next frame of the peer
+ * @flow: the flow
+ */
+u32 rchar_flow_expects(struct rchar_flow *flow)
+{
+	u32 next;
+
+	spin_lock_bh(&flow->lock);
+	next = flow->rx_next;
+	spin_unlock_bh(&flow->lock);
+	return next;
+}
+
+/**
+ * rchar_flow_attach() - a lane is connected: the handshake may be sent on it
+ * @flow: the flow
+ * @lane: the lane, with @peer filled in
+ * @resume: what the peer expects next; rchar_flow_resume_valid()
+ */
+void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 resume)
+{
+	LIST_HEAD(acked);
+
+	spin_lock_bh(&flow->lock);
+	WARN_ON_ONCE(flow->lane);
+	collect_acked(flow, resume, &acked);
+	WRITE_ONCE(flow->lane, lane);
+	WRITE_ONCE(flow->next,
+		   list_first_entry_or_null(&flow->queue, struct rchar_txbuf, queue));
+	flow->rx_acked = flow->rx_next;
+	flow->ack_now = false;
+	lane->sq.open = true;
+	spin_unlock_bh(&flow->lock);
+	finish_acked(flow, &acked);
+}
+
+/**
+ * rchar_flow_ready() - the handshake is over: send the rest
+ * @flow: the flow
+ * @lane: the lane; ignored when it is no longer attached
+ */
+void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->lane == lane) {
+		lane->sq.ready = true;
+		pump(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
+ * rchar_flow_detach() - nothing is posted on a lane any more
+ * @flow: the flow
+ * @lane: the lane, attached or not
+ */
+void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	lane->sq.open = false;
+	if (flow->lane == lane) {
+		WRITE_ONCE(flow->lane, NULL);
+		WRITE_ONCE(flow->next, NULL);
+		/* Until keys of the next one come. Programs choose how many wait: no walk. */
+		list_splice_tail_init(&flow->ready[0], &flow->parked);
+		list_splice_tail_init(&flow->ready[1], &flow->parked);
+	}
+	spin_unlock_bh(&flow->lock);
+	wake_flusher(flow->traffic);
+}
+
+/* ---- the flows of a link ---- */
+
+static void flow_reset(struct rchar_flow *flow)
+{
+	struct rchar_txbuf *txb;
+	LIST_HEAD(dropped);
+
+	spin_lock_bh(&flow->lock);
+	WARN_ON_ONCE(flow->lane);
+	list_splice_init(&flow->queue, &dropped);
+	WRITE_ONCE(flow->next, NULL);
+	list_for_each_entry(txb, &dropped, queue)
+		list_del_init(&txb->unsent);
+	flow->nr_queued = 0;
+	WRITE_ONCE(flow->nr_replies, 0);
+	flow->tx_next = 0;
+	flow->tx_una = 0;
+	flow->rx_next = 0;
+	flow->rx_acked = 0;
+	spin_unlock_bh(&flow->lock);
+	list_for_each_entry(txb, &dropped, queue)
+		flow->traffic->ops->dropped(txb);
+	rchar_txbuf_put_list(&dropped);
+}
+
+/**
+ * rchar_traffic_reset() - forget everything: the peer has
+ * @traffic: the flows; no lane is attached
+ *
+ * Context: process.
+ */
+void rchar_traffic_reset(struct rchar_traffic *traffic)
+{
+	int i;
+
+	for (i = 0; i < traffic->nr_flows; i++)
+		flow_reset(&traffic->flows[i]);
+	WRITE_ONCE(traffic->tx_max, 0);
+}
+
+/* Acknowledge what is not acknowledged yet. */
+static void ack_all(struct rchar_traffic *traffic)
+{
+	int i;
+
+	for (i = 0; i < traffic->nr_flows; i++) {
+		struct rchar_flow *flow = &traffic->flows[i];
+
+		spin_lock_bh(&flow->lock);
+		if (flow->rx_acked != flow->rx_next) {
+			flow->ack_now = true;
+			pump(flow);
+		}
+		spin_unlock_bh(&flow->lock);
+	}
+}
+
+static void ack_work(struct work_struct *work)
+{
+	ack_all(container_of(to_delayed_work(work), struct rchar_traffic, ack_work));
+}
+
+static bool all_sent(struct rchar_traffic *traffic)
+{
+	bool sent = true;
+	int i;
+
+	for (i = 0; sent && i < traffic->nr_flows; i++) {
+		struct rchar_flow *flow = &traffic->flows[i];
+
+		spin_lock_bh(&flow->lock);
+		sent = !flow->lane || (!flow->next && list_empty(&flow->lane->tx.posted));
+		spin_unlock_bh(&flow->lock);
+	}
+	return sent;
+}
+
+/**
+ * rchar_traffic_flush() - acknowledge, and let the devices send what is posted
+ * @traffic: the flows
+ * @timeout: in jiffies
+ *
+ * Context: process.
+ */
+void rchar_traffic_flush(struct rchar_traffic *traffic, unsigned long timeout)
+{
+	ack_all(traffic);
+	wait_event_timeout(traffic->wait, all_sent(traffic), timeout);
+}
+
+/**
+ * rchar_traffic_stop() - no acks are sent later
+ * @traffic: the flows; no lane is attached, and none will be
+ *
+ * Context: process.
+ */
+void rchar_traffic_stop(struct rchar_traffic *traffic)
+{
+	cancel_delayed_work_sync(&traffic->ack_work);
+}
+
+/**
+ * rchar_traffic_flow() - the flow that carries a session
+ * @traffic: the flows
+ * @session: the session's id
+ *
+ * All frames of a session take the same flow, so they stay in order.
+ */
+struct rchar_flow *rchar_traffic_flow(const struct rchar_traffic *traffic, u32 session)
+{
+	return &traffic->flows[session % traffic->nr_flows];
+}
+
+/**
+ * rchar_traffic_init() - empty flows
+ * @traffic: what they share; the caller fills in @ops, @account and @wq
+ * @flows: the flows, zeroed
+ * @nr_flows: how many
+ */
+void rchar_traffic_init(struct rchar_traffic *traffic, struct rchar_flow *flows, u8 nr_flows)
+{
+	int i;
+
+	init_waitqueue_head(&traffic->wait);
+	INIT_DELAYED_WORK(&traffic->ack_work, ack_work);
+	traffic->progress_at = jiffies;
+	traffic->nr_flows = nr_flows;
+	traffic->flows = flows;
+	for (i = 0; i < nr_flows; i++) {
+		struct rchar_flow *flow = &flows[i];
+
+		spin_lock_init(&flow->lock);
+		INIT_LIST_HEAD(&flow->queue);
+		INIT_LIST_HEAD(&flow->ready[0]);
+		INIT_LIST_HEAD(&flow->ready[1]);
+		INIT_LIST_HEAD(&flow->parked);
+		flow->traffic = traffic;
+	}
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A flow is what of a lane survives the connection: the frames that the peer has not
+ * acknowledged, and the sequence numbers of both directions. A lane that comes up is
+ * attached to its flow, and what the peer lacks is sent again.
+ */
+#ifndef RCHAR_FLOW_H
+#define RCHAR_FLOW_H
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include "base/stats.h"
+#include "proto/frame.h"
+
+struct rchar_account;
+struct rchar_flow;
+struct rchar_lane;
+struct rchar_rxbuf;
+struct rchar_sender;
+struct rchar_traffic;
+struct rchar_txbuf;
+
+/**
+ * struct rchar_traffic_ops - what happens to frames, for those who send and receive them
+ * @receive: a sequenced frame came, once and in order. It returns 0 when the frame is
+ *	     processed; -ENOMEM or -ENOBUFS to get it again after a reconnect. It sets *@err when
+ *	     the frame breaks the protocol.
+ * @acked: the peer has that frame
+ * @dropped: the flow forgets the frame, as the peer knows nothing of what was before
+ *
+ * Context: @dropped in process context, the others also in that of a completion queue.
+ */
+struct rchar_traffic_ops {
+	int (*receive)(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
+		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err);
+	void (*acked)(struct rchar_txbuf *txb);
+	void (*dropped)(struct rchar_txbuf *txb);
+};
+
+/**
+ * struct rchar_traffic - what the flows of a link share
+ * @ops: who sends and receives
+ * @account: what the peer's address makes this host hold
+ * @stats: counters of the link
+ * @tx_max: payload bytes of the frames queued so far at most
+ * @progress_at: jiffies when a sequenced frame was last taken or acknowledged; READ_ONCE and
+ *		 WRITE_ONCE
+ * @wait: woken when a send queue becomes empty
+ * @wq: runs @ack_work
+ * @ack_work: sends acks that found no frame to ride on
+ * @nr_flows: length of @flows
+ * @flows: one for each lane
+ */
+struct rchar_traffic {
+	const struct rchar_traffic_ops *ops;
+	struct rchar_account *account;
+	struct rchar_stats stats;
+	u32 tx_max;
+	unsigned long progress_at;
+	wait_queue_head_t wait;
+	struct workqueue_struct *wq;
+	struct delayed_work ack_work;
+	u8 nr_flows;
+	struct rchar_flow *flows;
+};
+
+/**
+ * struct rchar_flow - one direction each way of one lane of a link
+ * @traffic: what it shares with the others of the link
+ * @lock: protects everything here, and the sending side of the attached lane
+ * @lane: the lane to send on, or NULL while there is none
+ * @queue: frames not acknowledged, in sequence
+ * @next: the first of @queue that is not posted on @lane, or NULL. Frames that have never
+ *	  been posted are at the end of @queue and have no sequence number yet: those of a
+ *	  session that is over can be taken out.
+ * @nr_queued: length of @queue
+ * @nr_replies: of these, answers that the peer asked for, which no window bounds
+ * @tx_next: sequence number of the next frame that is posted for the first time
+ * @tx_una: sequence number of the first of @queue
+ * @rx_next: sequence number expected from the peer
+ * @rx_acked: the last ack told to the peer
+ * @ack_now: the peer asked for an ack, or the delay for one is over
+ * @ready: keys with one-sided operations that can be posted: [0] READs, [1] WRITEs
+ * @parked: those that were there when the last lane went: they want other keys first
+ */
+struct rchar_flow {
+	struct rchar_traffic *traffic;
+	spinlock_t lock;
+	struct rchar_lane *lane;
+	struct list_head queue;
+	struct rchar_txbuf *next;
+	unsigned int nr_queued;
+	unsigned int nr_replies;
+	u32 tx_next;
+	u32 tx_una;
+	u32 rx_next;
+	u32 rx_acked;
+	bool ack_now;
+	struct list_head ready[2];
+	struct list_head parked;
+};
+
+void rchar_traffic_init(struct rchar_traffic *traffic, struct rchar_flow *flows, u8 nr_flows);
+void rchar_traffic_stop(struct rchar_traffic *traffic);
+void rchar_traffic_reset(struct rchar_traffic *traffic);
+void rchar_traffic_flush(struct rchar_traffic *traffic, unsigned long timeout);
+struct rchar_flow *rchar_traffic_flow(const struct rchar_traffic *traffic, u32 session);
+
+void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames);
+struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow);
+bool rchar_flow_busy(struct rchar_flow *flow);
+u32 rchar_flow_expects(struct rchar_flow *flow);
+bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender,
+			      u32 window);
+unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
+				    struct list_head *taken, unsigned int max);
+void rchar_flow_want_ack(struct rchar_flow *flow);
+bool rchar_flow_append(struct rchar_flow *flow, struct rchar_sender *sender,
+		       const void *data, u32 len, u32 end);
+enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
+					  struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr,
+					  struct rchar_rxbuf *rxb);
+bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,
+			       const struct rchar_hdr *hdr, enum rchar_frame_error *err);
+void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
+			     bool posted);
+void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
+			  struct rchar_txbuf *txb);
+void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane);
+void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 resume);
+void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane);
+void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane);
+void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op);
+bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume);
+
+#endif /* RCHAR_FLOW_H */

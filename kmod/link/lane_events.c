@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What happens on a lane, passed on to its flow and its link. */
+#include "lane_events.h"
+#include "accept.h"
+#include "base/trace.h"
+#include "cm.h"
+#include "flow.h"
+#include "handshake.h"
+#include "lane.h"
+#include "link.h"
+#include "link_life.h"
+#include "onesided.h"
+
+/* ---- completions ---- */
+
+static enum rchar_frame_error receive(struct rchar_lane *lane, const struct rchar_hdr *hdr,
+				      struct rchar_rxbuf *rxb)
+{
+	enum rchar_lane_state state = READ_ONCE(lane->state);
+	struct rchar_stats *stats = &lane->flow->traffic->stats;
+
+	if (state >= RCHAR_LANE_CLOSING)
+		return RCHAR_FRAME_OK;
+	trace_rchar_frame_rx(lane, hdr);
+	rchar_stats_inc(&stats->rx_frames);
+	rchar_stats_add(&stats->rx_bytes, hdr->len);
+	return state < RCHAR_LANE_UP ? rchar_handshake_receive(lane, hdr, rxb) :
+				       rchar_flow_receive(lane->flow, lane, hdr, rxb);
+}
+
+static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rchar_rxbuf *rxb = container_of(wc->wr_cqe, struct rchar_rxbuf, cqe);
+	struct rchar_lane *lane = cq->cq_context;
+	struct ib_device *dev = cq->device;
+	enum rchar_frame_error err;
+	struct rchar_hdr hdr;
+	bool accepting;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		trace_rchar_wc_error(lane, "recv", wc->status);
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+		return;
+	}
+	/* A WRITE with immediate data into a region of ours: nothing is in the buffer. */
+	if (wc->opcode != IB_WC_RECV) {
+		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
+		return;
+	}
+	WRITE_ONCE(lane->last_rx, jiffies);
+	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
+	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr),
+				   DMA_FROM_DEVICE);
+	rchar_hdr_decode(&hdr, rxb->hdr);
+	err = rchar_hdr_check(&hdr, wc->byte_len, lane->frame_size);
+	if (!err) {
+		rchar_rxbuf_sync(rxb, dev, hdr.len);
+		err = receive(lane, &hdr, rxb);
+	}
+	if (err) {
+		trace_rchar_bad_frame(lane, &hdr, err);
+		rchar_link_bad_frame(lane->link, &hdr, err);
+		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
+	} else if (accepting) {
+		rchar_lane_notify_cm(lane);
+	}
+	rchar_flow_receive_done(lane->flow, lane, rchar_lane_repost(lane, rxb));
+}
+
+static void lane_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rchar_txbuf *txb = container_of(wc->wr_cqe, struct rchar_txbuf, cqe);
+	struct rchar_lane *lane = cq->cq_context;
+
+	/* A flushed request stays on the list: teardown empties it after the drain. */
+	if (wc->status != IB_WC_SUCCESS) {
+		trace_rchar_wc_error(lane, "send", wc->status);
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+		return;
+	}
+	rchar_flow_send_done(lane->flow, lane, txb);
+}
+
+static void lane_reposted(struct rchar_lane *lane, bool posted)
+{
+	rchar_flow_receive_done(lane->flow, lane, posted);
+}
+
+/* ---- the end ---- */
+
+static void lane_detach(struct rchar_lane *lane)
+{
+	rchar_flow_detach(lane->flow, lane);
+}
+
+static void lane_gone(struct rchar_lane *lane)
+{
+	rchar_link_lane_gone(lane->link, lane);
+}
+
+const struct rchar_lane_ops rchar_lane_events = {
+	.receive_done = lane_receive_done,
+	.send_done = lane_send_done,
+	.reposted = lane_reposted,
+	.introduce = rchar_handshake_introduce,
+	.established = rchar_handshake_established,
+	.connect = rchar_cm_connect,
+	.adopt = rchar_link_admit,
+	.detach = lane_detach,
+	.drained = rchar_onesided_reap,
+	.gone = lane_gone,
+	.release = rchar_link_put,
+};

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "link.h"
+#include <linux/moduleparam.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include "base/account.h"
+#include "base/addr.h"
+#include "base/backoff.h"
+#include "base/ledger.h"
+#include "base/notify.h"
+#include "base/trace.h"
+#include "lane.h"
+
+DEFINE_MUTEX(rchar_links_lock);	/* protects the table; never held over the CM */
+LIST_HEAD(rchar_links);		/* in order of serial */
+static u32 last_serial;
+bool rchar_links_closed;		/* rchar_links_lock: no new links */
+
+/* Destroying a link waits for its lanes, so it has a queue of its own. */
+struct workqueue_struct *rchar_link_wq;
+static const struct rchar_link_ops *link_ops;
+static const struct rchar_link_works *link_works;
+static atomic64_t nr_bad_frames;
+
+static int set_lanes(const char *value, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(value, param, 1, RCHAR_WIRE_LANES_MAX);
+}
+
+static const struct kernel_param_ops lanes_ops = {
+	.set = set_lanes,
+	.get = param_get_uint,
+};
+
+static unsigned int lanes = 1;
+module_param_cb(lanes, &lanes_ops, &lanes, 0644);
+MODULE_PARM_DESC(lanes, "connections of each link that this host makes from now on, 1 to 16");
+
+static void release(struct kref *ref)
+{
+	struct rchar_link *link = container_of(ref, struct rchar_link, ref);
+
+	WARN_ON_ONCE(!xa_empty(&link->sessions));
+	xa_destroy(&link->sessions);
+	if (!link->initiator)
+		rchar_account_del_lanes(link->account, link->nr_lanes);
+	rchar_account_put(link->account);
+	put_net(link->net);
+	rchar_ledger_del(RCHAR_OBJ_LINK);
+	kfree(link);
+}
+
+/**
+ * rchar_link_put() - drop a reference to the memory
+ * @link: the link
+ */
+void rchar_link_put(struct rchar_link *link)
+{
+	kref_put(&link->ref, release);
+}
+
+/*
+ * A link that breaks as soon as it is up, again and again, has not been up: the time of
+ * its sessions goes on and the pauses grow. Unless something got through.
+ */
+static bool was_of_use(struct rchar_link *link, unsigned long up_at)
+{
+	return time_after(jiffies, up_at + msecs_to_jiffies(RCHAR_BACKOFF_MAX_MS)) ||
+	       time_after(READ_ONCE(link->traffic.progress_at), up_at);
+}
+
+static bool all_up(struct rchar_link *link)
+{
+	bool up = true;
+	int i;
+
+	lockdep_assert_held(&link->lock);
+	for (i = 0; i < link->nr_lanes; i++)
+		up &= link->lanes[i] && READ_ONCE(link->lanes[i]->state) == RCHAR_LANE_UP;
+	return up;
+}
+
+/**
+ * rchar_link_move() - the one place where a link changes state
+ * @link: the link
+ * @to: the new state
+ * @reason: why, when it goes down
+ *
+ * Return: false when it is dying, or already there, or to be up and a lane is not.
+ */
+bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
+		     enum rchar_reason reason)
+{
+	enum rchar_link_state from;
+	bool ok;
+
+	spin_lock_bh(&link->lock);
+	from = link->state;
+	if (to == RCHAR_LINK_UP && !all_up(link)) {
+		spin_unlock_bh(&link->lock);
+		return false;
+	}
+	ok = rchar_link_move_legal(from, to);
+	if (ok) {
+		WRITE_ONCE(link->state, to);
+		if (to == RCHAR_LINK_UP)
+			/* What is replayed is progress, and does not wait for the rest. */
+			link->up_at = link->lanes[0]->up_at;
+		if (from == RCHAR_LINK_UP && was_of_use(link, link->up_at)) {
+			WRITE_ONCE(link->down_at, jiffies);
+			link->failures = 0;
+		}
+		if (to == RCHAR_LINK_DOWN) {
+			link->was_up = from == RCHAR_LINK_UP;
+			link->reason = reason;
+			link->reason_at = jiffies;
+		}
+	}
+	spin_unlock_bh(&link->lock);
+	if (!ok) {
+		WARN_ONCE(from != RCHAR_LINK_DYING && from != to,
+			  "link: illegal move %s to %s\n",
+			  rchar_link_state_name(from), rchar_link_state_name(to));
+		return false;
+	}
+	trace_rchar_link_state(link, from, to, reason);
+	if (from == RCHAR_LINK_UP || to == RCHAR_LINK_UP)
+		pr_info_ratelimited("link %u %s %pISpc: %s%s%s\n", link->serial,
+			link->initiator ? "to" : "from", &link->peer,
+			rchar_link_state_name(to), reason ? ", " : "",
+			reason ? rchar_reason_name(reason) : "");
+	rchar_notify_link(link);
+	/* Channels have links that this host makes. */
+	if (link->initiator)
+		link->ops->state_changed(link);
+	return true;
+}
+
+/* ---- lanes ---- */
+
+/**
+ * rchar_link_schedule_connect() - make the next attempt
+ * @link: the link, of an initiator; nothing happens unless it is DOWN
+ * @delay_ms: when
+ */
+void rchar_link_schedule_connect(struct rchar_link *link, u32 delay_ms)
+{
+	/* With the lock, so that it is not armed while the link is being destroyed. */
+	spin_lock_bh(&link->lock);
+	if (link->state == RCHAR_LINK_DOWN) {
+		link->next_at = jiffies + msecs_to_jiffies(delay_ms);
+		mod_delayed_work(rchar_link_wq, &link->connect_work,
+				 msecs_to_jiffies(delay_ms));
+	}
+	spin_unlock_bh(&link->lock);
+}
+
+/**
+ * rchar_link_no_lanes_locked() - are all slots empty?
+ * @link: the link; its lock is held
+ */
+bool rchar_link_no_lanes_locked(struct rchar_link *link)
+{
+	bool none = true;
+	int i;
+
+	lockdep_assert_held(&link->lock);
+	for (i = 0; i < link->nr_lanes; i++)
+		none &= !link->lanes[i];
+	return none;
+}
+
+/**
+ * rchar_link_no_lanes() - are all slots empty?
+ * @link: the link
+ */
+bool rchar_link_no_lanes(struct rchar_link *link)
+{
+	bool none;
+
+	spin_lock_bh(&link->lock);
+	none = rchar_link_no_lanes_locked(link);
+	spin_unlock_bh(&link->lock);
+	return none;
+}
+
+static struct rchar_lane *get_lane(struct rchar_link *link, int i)
+{
+	struct rchar_lane *lane;
+
+	spin_lock_bh(&link->lock);
+	lane = link->lanes[i];
+	if (lane)
+		kref_get(&lane->ref);
+	spin_unlock_bh(&link->lock);
+	return lane;
+}
+
+/**
+ * rchar_link_for_each_lane() - do something with each lane in a slot
+ * @link: the link
+ * @fn: what; called without a lock
+ * @reason: passed on
+ */
+void rchar_link_for_each_lane(struct rchar_link *link,
+			      void (*fn)(struct rchar_lane *lane, enum rchar_reason reason),
+			      enum rchar_reason reason)
+{
+	int i;
+
+	for (i = 0; i < link->nr_lanes; i++) {
+		struct rchar_lane *lane = get_lane(link, i);
+
+		if (!lane)
+			continue;
+		fn(lane, reason);
+		rchar_lane_put(lane);
+	}
+}
+
+/**
+ * rchar_link_new_lane() - a lane without a connection
+ * @link: the link; not changed
+ * @index: which lane
+ *
+ * Context: process.
+ * Return: as rchar_lane_create().
+ */
+struct rchar_lane *rchar_link_new_lane(struct rchar_link *link, u8 index)
+{
+	struct rchar_flow *flow = &link->flows[index];
+
+	rchar_link_get(link);
+	return rchar_lane_create(link, flow, &flow->lock, index, link->initiator);
+}
+
+/**
+ * rchar_link_slot_free() - may a lane take its slot now?
+ * @link: the link; its lock is held
+ * @lane: the lane
+ */
+bool rchar_link_slot_free(struct rchar_link *link, const struct rchar_lane *lane)
+{
+	lockdep_assert_held(&link->lock);
+	if (link->state != RCHAR_LINK_CONNECTING || link->lanes[lane->index])
+		return false;
+	return !lane->index || (link->lanes[0] &&
+				READ_ONCE(link->lanes[0]->state) == RCHAR_LANE_UP);
+}
+
+/**
+ * rchar_link_lane_add() - put a lane of this host's making into its slot, before it starts
+ * @link: the link
+ * @lane: the lane; the slot takes a reference
+ *
+ * Return: false when the slot is taken, or the link is not connecting, or for others than
+ * the first when that is not up: they go with it.
+ */
+bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
+{
+	bool ok;
+
+	spin_lock_bh(&link->lock);
+	ok = rchar_link_slot_free(link, lane);
+	if (ok) {
+		kref_get(&lane->ref);
+		link->lanes[lane->index] = lane;
+	}
+	spin_unlock_bh(&link->lock);
+	return ok;
+}
+
+/**
+ * rchar_link_forget() - the peer knows nothing of what was before: neither do we
+ * @link: the link, without lanes; rchar_links_lock is held, or the first lane has its slot
+ * @epoch: the next one, or 0
+ * @reason: what the sessions are told
+ *
+ * Context: process.
+ */
+void rchar_link_forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason)
+{
+	link->ops->lost(link, reason);
+	rchar_traffic_reset(&link->traffic);
+	WRITE_ONCE(link->epoch, epoch);
+}
+
+/**
+ * rchar_link_new_epoch() - never 0, which means none, and never the old one
+ * @old: the old one
+ */
+u32 rchar_link_new_epoch(u32 old)
+{
+	u32 epoch;
+
+	do {
+		epoch = get_random_u32();
+	} while (!epoch || epoch == old);
+	return epoch;
+}
+
+/**
+ * rchar_link_continues() - would a lane go on where the last one left?
+ * @link: the link
+ * @lane: the lane, with @peer filled in
+ */
+bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane)
+{
+	const struct rchar_privdata *peer = &lane->peer;
+
+	return peer->epoch && peer->epoch == READ_ONCE(link->epoch) &&
+	       peer->frame_size >= READ_ONCE(link->traffic.tx_max) &&
+	       rchar_flow_resume_valid(lane->flow, peer->resume);
+}
+
+/**
+ * rchar_link_take_over() - the flow of a lane is its from here on
+ * @link: the link
+ * @lane: the lane, in its slot
+ * @same: rchar_link_continues(); else the flow is fresh
+ */
+void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool same)
+{
+	const struct rchar_privdata *peer = &lane->peer;
+
+	if (!lane->index)
+		WRITE_ONCE(link->traffic.tx_max,
+			   max_t(u32, link->traffic.tx_max,
+				 min_t(u32, peer->frame_size, RCHAR_FRAME_SIZE)));
+	rchar_flow_attach(lane->flow, lane, same ? peer->resume : 0);
+}
+
+/**
+ * rchar_link_lane_up() - the handshake of a lane is over
+ * @link: the link
+ * @lane: the lane, UP; with the last of them the link is
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
+{
+	if (link->initiator && !lane->index && link->nr_lanes > 1)
+		queue_work(rchar_link_wq, &link->lanes_work);
+	if (!rchar_link_move(link, RCHAR_LINK_UP, RCHAR_REASON_NONE)) {
+		queue_delayed_work(rchar_link_wq, &link->tick_work,
+				   msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS));
+		return;
+	}
+	rchar_stats_inc(&link->traffic.stats.connects);
+	mod_delayed_work(rchar_link_wq, &link->tick_work,
+			 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
+	/* Programs choose how many sessions there are, and this may be a soft interrupt. */
+	queue_work(rchar_link_wq, &link->up_work);
+}
+
+/**
+ * rchar_link_use() - one more user
+ * @link: a link that has one
+ */
+void rchar_link_use(struct rchar_link *link)
+{
+	refcount_inc(&link->users);
+	rchar_link_get(link);
+}
+
+/**
+ * rchar_link_unuse() - one user less; the last one takes the link down
+ * @link: the link
+ *
+ * Context: any but hard interrupt; the work is done later.
+ */
+void rchar_link_unuse(struct rchar_link *link)
+{
+	if (refcount_dec_and_test(&link->users))
+		queue_work(rchar_link_wq, &link->destroy_work);
+	rchar_link_put(link);
+}
+
+/* ---- the table ---- */
+
+/**
+ * rchar_link_create() - a link, in the table, with one user
+ * @net: network namespace
+ * @initiator: this host calls
+ * @id: on the wire
+ * @nr_lanes: lanes that it will have
+ * @local: own address
+ * @peer: the peer's address
+ *
+ * Context: process, with rchar_links_lock.
+ * Return: the link, or NULL without memory or when the peer may have no more lanes.
+ */
+struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
+				 const struct sockaddr_storage *local,
+				 const struct sockaddr_storage *peer)
+{
+	struct rchar_link *link;
+
+	lockdep_assert_held(&rchar_links_lock);
+	if (rchar_links_closed)
+		return NULL;
+	link = kzalloc(struct_size(link, flows, nr_lanes), GFP_KERNEL);
+	if (!link)
+		return NULL;
+	link->account = rchar_account_get(net, peer);
+	if (!link->account)
+		goto err_free;
+	if (!initiator && !rchar_account_add_lanes(link->account, nr_lanes))
+		goto err_account;
+	rchar_ledger_add(RCHAR_OBJ_LINK);
+	kref_init(&link->ref);		/* the table's */
+	kref_get(&link->ref);		/* the first user's */
+	refcount_set(&link->users, 1);
+	link->serial = ++last_serial;
+	link->net = get_net(net);
+	link->initiator = initiator;
+	link->id = id;
+	link->nr_lanes = nr_lanes;
+	link->local = *local;
+	link->peer = *peer;
+	link->state = RCHAR_LINK_DOWN;
+	link->reason_at = jiffies;
+	link->down_at = jiffies;
+	link->ops = link_ops;
+	spin_lock_init(&link->lock);
+	init_waitqueue_head(&link->wait);
+	xa_init_flags(&link->sessions, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	rchar_traffic_init(&link->traffic, link->flows, nr_lanes);
+	link->traffic.ops = link_ops->traffic;
+	link->traffic.account = link->account;
+	link->traffic.wq = rchar_link_wq;
+	INIT_LIST_HEAD(&link->accepting);
+	INIT_DELAYED_WORK(&link->connect_work, link_works->connect);
+	INIT_WORK(&link->up_work, link_works->up);
+	INIT_DELAYED_WORK(&link->evict_work, link_works->evict);
+	INIT_WORK(&link->lanes_work, link_works->lanes);
+	INIT_DELAYED_WORK(&link->tick_work, link_works->tick);
+	INIT_WORK(&link->destroy_work, link_works->destroy);
+	list_add_tail(&link->entry, &rchar_links);
+	return link;
+
+err_account:
+	rchar_account_put(link->account);
+err_free:
+	kfree(link);
+	return NULL;
+}
+
+/**
+ * rchar_link_connect() - the link to a peer endpoint; it starts to connect
+ * @net: network namespace
+ * @local: address to call from, or family AF_UNSPEC
+ * @peer: address and port to call
+ *
+ * Context: process.
+ * Return: the link, shared by all channels with the same three, with one user more;
+ * or NULL without memory.
+ */
+struct rchar_link *rchar_link_connect(struct net *net,
+				      const struct sockaddr_storage *local,
+				      const struct sockaddr_storage *peer)
+{
+	struct rchar_link *link;
+	u64 id;
+
+	mutex_lock(&rchar_links_lock);
+	list_for_each_entry(link, &rchar_links, entry) {
+		if (link->initiator && link->net == net &&
+		    rchar_addr_same_host(&link->local, local) &&
+		    rchar_addr_equal(&link->peer, peer) &&
+		    refcount_inc_not_zero(&link->users)) {
+			rchar_link_get(link);
+			goto out;
+		}
+	}
+	do {
+		get_random_bytes(&id, sizeof(id));
+	} while (!id);
+	link = rchar_link_create(net, true, id, READ_ONCE(lanes), local, peer);
+	if (link)
+		rchar_link_schedule_connect(link, 0);
+out:
+	mutex_unlock(&rchar_links_lock);
+	return link;
+}
+
+/**
+ * rchar_link_bad_frame() - count and tell: the peer broke the protocol
+ * @link: the link
+ * @hdr: the frame
+ * @err: what is wrong with it
+ */
+void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
+			  enum rchar_frame_error err)
+{
+	rchar_stats_inc(&link->traffic.stats.bad_frames);
+	atomic64_inc(&nr_bad_frames);
+	pr_warn_ratelimited("link %u: bad frame from %pISpc: %s (op %u flags %#x len %u session %u seq %u ack %u credits %u)\n",
+			    link->serial, &link->peer, rchar_frame_error_name(err), hdr->op,
+			    hdr->flags, hdr->len, hdr->session, hdr->seq, hdr->ack,
+			    hdr->credits);
+}
+
+/**
+ * rchar_link_bad_frames() - frames refused, on all links there ever were
+ */
+u64 rchar_link_bad_frames(void)
+{
+	return atomic64_read(&nr_bad_frames);
+}
+
+/**
+ * rchar_link_next() - walk the table
+ * @serial: the last one seen, 0 to begin
+ *
+ * Return: the next link, with a reference, or NULL.
+ */
+struct rchar_link *rchar_link_next(u32 serial)
+{
+	struct rchar_link *link, *found = NULL;
+
+	mutex_lock(&rchar_links_lock);
+	list_for_each_entry(link, &rchar_links, entry) {
+		if (link->serial > serial) {
+			rchar_link_get(link);
+			found = link;
+			break;
+		}
+	}
+	mutex_unlock(&rchar_links_lock);
+	return found;
+}
+
+/**
+ * rchar_link_find() - by its number on this host
+ * @net: network namespace
+ * @serial: the number. Peers choose the ids that are on the wire, perhaps twice the same.
+ *
+ * Return: the link, with a reference, or NULL.
+ */
+struct rchar_link *rchar_link_find(struct net *net, u64 serial)
+{
+	struct rchar_link *link, *found = NULL;
+
+	mutex_lock(&rchar_links_lock);
+	list_for_each_entry(link, &rchar_links, entry)
+		if (link->serial == serial && link->net == net)
+			found = link;
+	if (found)
+		rchar_link_get(found);
+	mutex_unlock(&rchar_links_lock);
+	return found;
+}
+
+/**
+ * rchar_link_init() - at module load, by link_life.c
+ * @ops: the sessions
+ * @works: what links do by themselves
+ */
+int rchar_link_init(const struct rchar_link_ops *ops, const struct rchar_link_works *works)
+{
+	link_ops = ops;
+	link_works = works;
+	rchar_link_wq = alloc_workqueue("rchar_link", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rchar_link_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rchar_link_exit() - when no link is left
+ */
+void rchar_link_exit(void)
+{
+	destroy_workqueue(rchar_link_wq);
+}

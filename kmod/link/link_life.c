@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How a link lives: it connects, watches its lanes, connects again, and comes to its end. */
+#include "link_life.h"
+#include <linux/random.h>
+#include "accept.h"
+#include "base/backoff.h"
+#include "base/ledger.h"
+#include "cm.h"
+#include "evict.h"
+#include "flow.h"
+#include "lane.h"
+#include "link.h"
+
+/* The last acks get so long to be sent. */
+#define FLUSH_MS	200
+
+/* ---- connecting, initiator only ---- */
+
+static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
+{
+	u32 delay, failures;
+
+	rchar_stats_inc(&link->traffic.stats.failures);
+	spin_lock_bh(&link->lock);
+	failures = ++link->failures;
+	spin_unlock_bh(&link->lock);
+	/* The peer is about to be ready: no reason to back off. */
+	delay = reason == RCHAR_REASON_BUSY && failures < 10 ?
+		RCHAR_BACKOFF_MIN_MS :
+		rchar_backoff_ms(failures, get_random_u32());
+	if (link->initiator)
+		rchar_link_schedule_connect(link, delay);
+}
+
+/* Start one lane of an attempt. When it is on its way and in its slot, it will report. */
+static enum rchar_reason connect_lane(struct rchar_link *link, int index)
+{
+	struct rchar_lane *lane = rchar_link_new_lane(link, index);
+
+	if (!lane)
+		return RCHAR_REASON_NO_MEMORY;
+	if (rchar_cm_create_id(lane, link->net)) {
+		rchar_lane_put(lane);
+		return RCHAR_REASON_NO_MEMORY;
+	}
+	if (!rchar_link_lane_add(link, lane)) {
+		rdma_destroy_id(lane->cm_id);
+		rchar_lane_put(lane);
+		return RCHAR_REASON_CLOSED;
+	}
+	rchar_lane_move(lane, RCHAR_LANE_RESOLVING_ADDR);
+	rchar_lane_start(lane);
+	rchar_cm_resolve(lane, &link->local, &link->peer);
+	complete(&lane->started);
+	return RCHAR_REASON_NONE;
+}
+
+static void connect_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(to_delayed_work(work),
+					       struct rchar_link, connect_work);
+	enum rchar_reason reason;
+	bool ok;
+
+	/* Not while tick_down() makes the link forget. */
+	mutex_lock(&rchar_links_lock);
+	ok = !rchar_links_closed && rchar_link_no_lanes(link) &&
+	     READ_ONCE(link->state) == RCHAR_LINK_DOWN &&
+	     rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
+	mutex_unlock(&rchar_links_lock);
+	if (!ok)
+		return;
+	link->attempt++;
+	reason = connect_lane(link, 0);
+	if (reason && rchar_link_move(link, RCHAR_LINK_DOWN, reason))
+		connect_failed(link, reason);
+}
+
+/* The peer has told the epoch on the first lane: the others can follow. */
+static void lanes_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(work, struct rchar_link, lanes_work);
+	enum rchar_reason reason = RCHAR_REASON_NONE;
+	int i;
+
+	for (i = 1; !reason && i < link->nr_lanes; i++)
+		reason = connect_lane(link, i);
+	if (reason)
+		rchar_link_for_each_lane(link, rchar_lane_fail, reason);
+}
+
+/* ---- up and down ---- */
+
+static void up_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(work, struct rchar_link, up_work);
+
+	link->ops->up(link);
+}
+
+/**
+ * rchar_link_lane_gone() - a lane is torn down; the others go with it
+ * @link: the link
+ * @lane: the lane; the reference of the slot, or of the list of lanes being accepted, is
+ *	  dropped
+ */
+void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
+{
+	enum rchar_reason reason;
+	bool down, last;
+
+	if (rchar_link_stop_accepting(link, lane))
+		return;
+	down = rchar_link_move(link, RCHAR_LINK_DOWN, lane->reason);
+	/* While the slot is taken: destroy_work() waits for that before it cancels. */
+	rchar_link_for_each_lane(link, rchar_lane_fail, lane->reason);
+	/* Failed attempts must not put it off. */
+	if (down && link->was_up)
+		mod_delayed_work(rchar_link_wq, &link->tick_work, HZ);
+	else if (down)
+		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
+	spin_lock_bh(&link->lock);
+	link->lanes[lane->index] = NULL;
+	last = rchar_link_no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
+	reason = link->reason;
+	spin_unlock_bh(&link->lock);
+	if (last) {
+		if (READ_ONCE(link->evict))
+			mod_delayed_work(rchar_link_wq, &link->evict_work, 0);
+		connect_failed(link, reason);
+		rchar_link_admit_greeted(link);
+	}
+	wake_up_all(&link->wait);
+	if (!link->initiator)
+		rchar_link_unuse(link);
+	rchar_lane_put(lane);
+}
+
+/* ---- timers ---- */
+
+static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
+{
+	/* First what may change: a frame that arrives meanwhile must not make this negative. */
+	unsigned long last_rx = READ_ONCE(lane->last_rx), now = jiffies;
+	unsigned int silent = time_after(now, last_rx) ? jiffies_to_msecs(now - last_rx) : 0;
+
+	if (silent >= 3 * RCHAR_LINK_KEEPALIVE_MS ||
+	    rchar_lane_tx_stuck_ms(lane) >= 3 * RCHAR_LINK_KEEPALIVE_MS) {
+		rchar_lane_fail(lane, reason);
+	} else if (silent >= RCHAR_LINK_KEEPALIVE_MS * 3 / 4) {
+		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
+	}
+}
+
+/* It is up, and the others should be, too. */
+static void overdue(struct rchar_lane *lane, enum rchar_reason reason)
+{
+	if (READ_ONCE(lane->state) == RCHAR_LANE_UP &&
+	    time_after(jiffies, lane->up_at + msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS)))
+		rchar_lane_fail(lane, reason);
+}
+
+/*
+ * While the link is down: sessions end when their time is over, and with the last one
+ * the frames that nobody will ask for. rchar_links_lock keeps an incoming connection out.
+ */
+static void tick_down(struct rchar_link *link)
+{
+	link->ops->expire(link, jiffies_to_msecs(jiffies - READ_ONCE(link->down_at)));
+	rchar_link_for_each_lane(link, overdue, RCHAR_REASON_TIMEOUT);
+	mutex_lock(&rchar_links_lock);
+	if (xa_empty(&link->sessions) && rchar_link_no_lanes(link) &&
+	    READ_ONCE(link->state) == RCHAR_LINK_DOWN)
+		rchar_link_forget(link, 0, RCHAR_REASON_RECOVERY_TIMEOUT);
+	else
+		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
+	mutex_unlock(&rchar_links_lock);
+}
+
+static void tick_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(to_delayed_work(work),
+					       struct rchar_link, tick_work);
+
+	if (READ_ONCE(link->state) == RCHAR_LINK_UP) {
+		rchar_link_for_each_lane(link, keepalive, RCHAR_REASON_KEEPALIVE);
+		mod_delayed_work(rchar_link_wq, &link->tick_work,
+				 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
+	} else if (READ_ONCE(link->state) != RCHAR_LINK_DYING) {
+		tick_down(link);
+	}
+}
+
+/* ---- the end ---- */
+
+static bool all_gone(struct rchar_link *link)
+{
+	bool gone;
+
+	spin_lock_bh(&link->lock);
+	gone = rchar_link_no_lanes_locked(link) && list_empty(&link->accepting);
+	spin_unlock_bh(&link->lock);
+	return gone;
+}
+
+static void destroy_work(struct work_struct *work)
+{
+	struct rchar_link *link = container_of(work, struct rchar_link, destroy_work);
+
+	mutex_lock(&rchar_links_lock);
+	list_del(&link->entry);
+	mutex_unlock(&rchar_links_lock);
+	/* The peer waits for our last ack: let the device send it before the cut. */
+	rchar_traffic_flush(&link->traffic, msecs_to_jiffies(FLUSH_MS));
+	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
+	cancel_delayed_work_sync(&link->connect_work);
+	cancel_work_sync(&link->lanes_work);
+	cancel_delayed_work_sync(&link->tick_work);
+	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
+	rchar_link_fail_accepting(link, RCHAR_REASON_CLOSED);
+	wait_event(link->wait, all_gone(link));
+	cancel_delayed_work_sync(&link->connect_work);
+	cancel_work_sync(&link->lanes_work);
+	cancel_work_sync(&link->up_work);
+	cancel_delayed_work_sync(&link->evict_work);
+	cancel_delayed_work_sync(&link->tick_work);
+	rchar_traffic_stop(&link->traffic);
+	rchar_traffic_reset(&link->traffic);
+	rchar_link_put(link);
+}
+
+/**
+ * rchar_link_retry_all() - something changed: try at once
+ */
+void rchar_link_retry_all(void)
+{
+	struct rchar_link *link;
+
+	mutex_lock(&rchar_links_lock);
+	list_for_each_entry(link, &rchar_links, entry)
+		if (link->initiator)
+			rchar_link_schedule_connect(link, 0);
+	mutex_unlock(&rchar_links_lock);
+}
+
+/**
+ * rchar_link_reset() - break the connections; sessions go on after the reconnect
+ * @link: the link
+ */
+void rchar_link_reset(struct rchar_link *link)
+{
+	spin_lock_bh(&link->lock);
+	link->failures = 0;
+	spin_unlock_bh(&link->lock);
+	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_ADMIN);
+	if (link->initiator)
+		rchar_link_schedule_connect(link, 0);
+}
+
+/**
+ * rchar_link_shutdown() - end every link; no new ones come
+ *
+ * For module unload, when no channel is left: what still lives is sessions that
+ * linger and peers that are connected.
+ */
+void rchar_link_shutdown(void)
+{
+	struct rchar_link *link;
+	u32 serial = 0;
+
+	mutex_lock(&rchar_links_lock);
+	rchar_links_closed = true;
+	/* Those that are down already: to forget what keeps them. */
+	list_for_each_entry(link, &rchar_links, entry)
+		mod_delayed_work(rchar_link_wq, &link->tick_work, 0);
+	mutex_unlock(&rchar_links_lock);
+	while ((link = rchar_link_next(serial))) {
+		serial = link->serial;
+		cancel_delayed_work_sync(&link->connect_work);
+		link->ops->lost(link, RCHAR_REASON_UNLOAD);
+		/* In this order: a lane whose handshake ends now moves to its slot. */
+		rchar_link_fail_accepting(link, RCHAR_REASON_UNLOAD);
+		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
+		rchar_link_put(link);
+	}
+	rchar_ledger_wait(RCHAR_OBJ_LINK);
+}
+
+static const struct rchar_link_works works = {
+	.connect = connect_work,
+	.lanes = lanes_work,
+	.up = up_work,
+	.tick = tick_work,
+	.evict = rchar_link_evict_work,
+	.destroy = destroy_work,
+};
+
+/**
+ * rchar_link_life_init() - at module load
+ * @ops: the sessions
+ */
+int rchar_link_life_init(const struct rchar_link_ops *ops)
+{
+	return rchar_link_init(ops, &works);
+}

@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "onesided.h"
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include "base/account.h"
+#include "base/inject.h"
+#include "base/trace.h"
+#include "flow.h"
+#include "lane.h"
+#include "uapi/linux/rdma_char.h"
+
+/* ---- keys ---- */
+
+/**
+ * rchar_keys_init() - none yet
+ * @keys: the keys
+ * @size: bytes of the region
+ */
+void rchar_keys_init(struct rchar_keys *keys, u64 size)
+{
+	int i;
+
+	keys->size = size;
+	xa_init(&keys->blocks);
+	for (i = 0; i < ARRAY_SIZE(keys->queues); i++) {
+		INIT_LIST_HEAD(&keys->queues[i].entry);
+		INIT_LIST_HEAD(&keys->queues[i].ios);
+	}
+}
+
+/**
+ * rchar_keys_destroy() - free the memory; no operation uses them any more
+ * @keys: the keys
+ * @account: of the peer; NULL when it never told any by rchar_keys_add()
+ */
+void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account)
+{
+	unsigned long index;
+	u32 *block;
+
+	xa_for_each(&keys->blocks, index, block)
+		kfree(block);
+	xa_destroy(&keys->blocks);
+	if (keys->held)
+		rchar_account_release(account, keys->held);
+}
+
+static struct rchar_io_queue *queue_of(const struct rchar_io *io)
+{
+	return &io->keys->queues[io->write];
+}
+
+static u64 chunks(const struct rchar_keys *keys)
+{
+	return ((keys->size - 1) >> keys->shift) + 1;
+}
+
+static bool usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
+{
+	return keys->shift && keys->attempt == lane->self.attempt &&
+	       keys->have == chunks(keys);
+}
+
+/*
+ * Its turn comes when others of the flow had theirs. Without keys for this connection it waits
+ * for them aside: rchar_keys_add() calls again.
+ */
+static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool write)
+{
+	struct rchar_io_queue *q = &keys->queues[write];
+
+	lockdep_assert_held(&flow->lock);
+	if (list_empty(&q->ios) || keys->error || !flow->lane || !usable(keys, flow->lane))
+		return;
+	if (!list_empty(&q->entry) && q->attempt == keys->attempt)
+		return;
+	q->attempt = keys->attempt;
+	list_move_tail(&q->entry, &flow->ready[write]);
+}
+
+/* An empty queue is not ready: the keys may be freed with their last operation. */
+static void unqueue(struct rchar_io *io)
+{
+	struct rchar_io_queue *q = queue_of(io);
+
+	list_del_init(&io->entry);
+	if (list_empty(&q->ios))
+		list_del_init(&q->entry);
+}
+
+/* Room for @n keys. */
+static u32 *new_block(struct rchar_keys *keys, unsigned long at, unsigned int n)
+{
+	u32 *block = kmalloc_array(n, sizeof(*block), GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!block)
+		return NULL;
+	if (xa_err(xa_store(&keys->blocks, at, block, GFP_ATOMIC | __GFP_NOWARN))) {
+		kfree(block);
+		return NULL;
+	}
+	return block;
+}
+
+/* The peer answers for the memory: it chooses how many keys there are. */
+static int add_block(struct rchar_keys *keys, unsigned long at, struct rchar_account *account,
+		     u32 **block)
+{
+	const u64 bytes = RCHAR_WIRE_MAP_KEYS * sizeof(**block);
+
+	if (!rchar_account_hold(account, bytes))
+		return -ENOBUFS;
+	*block = new_block(keys, at, RCHAR_WIRE_MAP_KEYS);
+	if (!*block) {
+		rchar_account_release(account, bytes);
+		return -ENOMEM;
+	}
+	keys->held += bytes;
+	return 0;
+}
+
+static int block_for(struct rchar_keys *keys, u64 index, struct rchar_account *account,
+		     u32 **block)
+{
+	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
+
+	*block = xa_load(&keys->blocks, at);
+	return *block ? 0 : add_block(keys, at, account, block);
+}
+
+static int add_keys(struct rchar_keys *keys, const struct rchar_wire_map *map,
+		    const __le32 *values, struct rchar_account *account)
+{
+	u32 i, first = le32_to_cpu(map->first), count = le32_to_cpu(map->count);
+	u32 *block;
+	int ret;
+
+	if (!first) {
+		keys->attempt = le32_to_cpu(map->attempt);
+		keys->shift = map->shift;
+		keys->have = 0;
+	}
+	if (first != keys->have || map->shift != keys->shift ||
+	    le32_to_cpu(map->attempt) != keys->attempt)
+		return -EPROTO;
+	for (i = 0; i < count; i++) {
+		ret = block_for(keys, first + i, account, &block);
+		if (ret)
+			return ret;
+		block[(first + i) % RCHAR_WIRE_MAP_KEYS] = le32_to_cpu(values[i]);
+	}
+	keys->have += count;
+	return 0;
+}
+
+/**
+ * rchar_keys_add() - keys arrived
+ * @keys: the keys
+ * @flow: the flow that brought them
+ * @map: rchar_map_check() found it well formed
+ * @values: the keys in it
+ *
+ * Keys of another connection than the current one were under way for long: they are of
+ * no use.
+ *
+ * Return: 0; -ENOMEM to get them again; -ENOBUFS when the peer makes this host hold too much;
+ * -EPROTO when they do not follow on the last.
+ */
+int rchar_keys_add(struct rchar_keys *keys, struct rchar_flow *flow,
+		   const struct rchar_wire_map *map, const __le32 *values)
+{
+	int ret = 0;
+
+	spin_lock_bh(&flow->lock);
+	if (flow->lane && flow->lane->self.attempt == le32_to_cpu(map->attempt))
+		ret = add_keys(keys, map, values, flow->traffic->account);
+	make_ready(flow, keys, false);
+	make_ready(flow, keys, true);
+	spin_unlock_bh(&flow->lock);
+	if (!ret)
+		rchar_onesided_pump(flow);
+	return ret;
+}
+
+/**
+ * rchar_keys_one() - one key for all, known from the beginning
+ * @keys: the keys, as rchar_keys_init() leaves them
+ * @size: up to where offsets go
+ * @attempt: of the connection on which it is valid
+ * @key: the key
+ *
+ * Context: any but hard interrupt.
+ * Return: 0 or -ENOMEM.
+ */
+int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
+{
+	u32 *block = new_block(keys, 0, 1);
+
+	if (!block)
+		return -ENOMEM;
+	*block = key;
+	keys->size = size;
+	keys->attempt = attempt;
+	keys->shift = order_base_2(size) ?: 1;	/* 0: there are none */
+	keys->have = 1;
+	return 0;
+}
+
+/* So often an operation may be refused before it fails. */
+#define TRIES_MAX	3
+
+static u32 key_at(struct rchar_keys *keys, u64 offset)
+{
+	u64 index = offset >> keys->shift;
+	u32 *block = xa_load(&keys->blocks, index / RCHAR_WIRE_MAP_KEYS);
+
+	return block[index % RCHAR_WIRE_MAP_KEYS];
+}
+
+/* ---- posting ---- */
+
+static void restart(struct rchar_io *io)
+{
+	io->pos = 0;
+	io->vec = 0;
+	io->vec_at = 0;
+	io->failed = false;
+}
+
+static enum dma_data_direction direction(const struct rchar_io *io)
+{
+	return io->write ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+}
+
+static void unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
+{
+	while (r->nr--)
+		ib_dma_unmap_page(dev, r->sge[r->nr].addr, r->sge[r->nr].length,
+				  direction(r->io));
+	r->nr = 0;
+}
+
+/* Map what comes next of the operation, up to @len bytes; returns how many. */
+static u32 map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
+{
+	struct ib_device *dev = lane->cm_id->device;
+	int max = r->io->write ? lane->rdma_sge : lane->rdma_sge_rd;
+	struct rchar_io *io = r->io;
+	u32 done = 0;
+
+	for (r->nr = 0; done < len && r->nr < max; r->nr++) {
+		const struct bio_vec *v = &io->vecs[io->vec];
+		struct ib_sge *sge = &r->sge[r->nr];
+
+		sge->length = min(len - done, v->bv_len - io->vec_at);
+		sge->lkey = lane->pd->local_dma_lkey;
+		if (rchar_inject(RCHAR_FAULT_MAP))
+			return 0;
+		sge->addr = ib_dma_map_page(dev, v->bv_page, v->bv_offset + io->vec_at,
+					    sge->length, direction(io));
+		if (ib_dma_mapping_error(dev, sge->addr))
+			return 0;
+		done += sge->length;
+		io->vec_at += sge->length;
+		if (io->vec_at == v->bv_len) {
+			io->vec++;
+			io->vec_at = 0;
+		}
+	}
+	return done;
+}
+
+static void rdma_done(struct ib_cq *cq, struct ib_wc *wc);
+
+static void fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
+{
+	const struct rchar_io *io = r->io;
+	struct ib_send_wr wr = {
+		.wr_cqe = &r->cqe,
+		.sg_list = r->sge,
+		.num_sge = r->nr,
+		.opcode = io->write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	if (!io->atomic) {
+		r->rdma = (struct ib_rdma_wr){ .wr = wr, .remote_addr = addr, .rkey = key };
+		return;
+	}
+	wr.opcode = io->atomic == RCHAR_ATOMIC_ADD ? IB_WR_ATOMIC_FETCH_AND_ADD :
+						     IB_WR_ATOMIC_CMP_AND_SWP;
+	r->atomic = (struct ib_atomic_wr){
+		.wr = wr,
+		.remote_addr = addr,
+		.rkey = key,
+		.compare_add = io->atomic == RCHAR_ATOMIC_ADD ? io->operand : io->compare,
+		.swap = io->operand,
+	};
+}
+
+/* One work request of an operation. False: the lane has failed, or the operation has. */
+static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
+{
+	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle, struct rchar_onesided_wr, entry);
+	u64 offset = io->offset + io->pos, chunk = 1ULL << io->keys->shift;
+	u32 len = min_t(u64, io->len - io->pos, chunk - (offset & (chunk - 1)));
+	const struct ib_send_wr *bad;
+
+	r->io = io;
+	len = map(r, lane, len);
+	if (!len) {
+		unmap(r, lane->cm_id->device);
+		r->io = NULL;
+		io->failed = true;
+		io->tries++;
+		return false;
+	}
+	r->cqe.done = rdma_done;
+	fill_wr(r, offset & (chunk - 1), key_at(io->keys, offset));
+	rchar_sq_begin(&lane->sq);
+	list_del(&r->entry);
+	lane->onesided.used++;
+	lane->onesided.reads += !io->write;
+	io->outstanding++;
+	io->pos += len;
+	if (!rchar_inject(RCHAR_FAULT_POST_SEND) &&
+	    !ib_post_send(lane->sq.qp, &r->rdma.wr, &bad))
+		return true;
+	io->outstanding--;
+	rchar_sq_end(&lane->sq);
+	lane->onesided.used--;
+	lane->onesided.reads -= !io->write;
+	list_add(&r->entry, &lane->onesided.idle);
+	unmap(r, lane->cm_id->device);
+	r->io = NULL;
+	io->failed = true;
+	lane->sq.open = false;
+	rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+	return false;
+}
+
+static bool may_post(const struct rchar_lane *lane, bool write)
+{
+	return lane->sq.ready && lane->sq.open && !list_empty(&lane->onesided.idle) &&
+	       (write || lane->onesided.reads < lane->onesided.reads_max);
+}
+
+/* Not worth another try; nothing of it is in a send queue. */
+static bool hopeless(const struct rchar_io *io)
+{
+	return !io->outstanding && io->failed && io->tries >= TRIES_MAX;
+}
+
+/* The error that ends an operation before it is posted, or 0. */
+static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
+{
+	if (hopeless(io))
+		return -EIO;
+	return io->atomic && !lane->atomics ? -EOPNOTSUPP : 0;
+}
+
+/*
+ * Post what can be posted of one operation. It leaves its queue when all of it is posted, when
+ * it has ended, or when complete_one() will put it back.
+ */
+static void post_some(struct rchar_lane *lane, struct rchar_io *io, struct list_head *ended)
+{
+	io->error = end_early(io, lane);
+	if (io->error) {
+		unqueue(io);
+		list_add_tail(&io->entry, ended);
+		return;
+	}
+	/* What an earlier connection left comes to its end first. */
+	if (io->failed && !io->outstanding)
+		restart(io);
+	while (!io->failed && io->pos < io->len && may_post(lane, io->write))
+		post_one(lane, io);
+	if (io->failed ? io->outstanding : io->pos == io->len)
+		unqueue(io);
+}
+
+/* Operations that are over are moved to @ended. */
+static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *ended)
+{
+	struct list_head *ready = &flow->ready[write];
+	struct rchar_lane *lane = flow->lane;
+	struct rchar_io_queue *q;
+
+	lockdep_assert_held(&flow->lock);
+	while (may_post(lane, write) &&
+	       (q = list_first_entry_or_null(ready, struct rchar_io_queue, entry))) {
+		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
+
+		/* The peer began to tell its keys anew: it is ready again when all have come. */
+		if (!usable(io->keys, lane)) {
+			list_del_init(&q->entry);
+			continue;
+		}
+		post_some(lane, io, ended);
+		/* The next one's turn, when there is more to post here. */
+		if (!list_empty(&q->entry))
+			list_move_tail(&q->entry, ready);
+	}
+}
+
+static void pump(struct rchar_flow *flow, struct list_head *ended)
+{
+	if (!flow->lane)
+		return;
+	pump_kind(flow, false, ended);
+	pump_kind(flow, true, ended);
+}
+
+static void end_all(struct list_head *ended)
+{
+	struct rchar_io *io, *tmp;
+
+	list_for_each_entry_safe(io, tmp, ended, entry) {
+		list_del_init(&io->entry);
+		io->end(io);
+	}
+}
+
+/**
+ * rchar_onesided_pump() - something changed: post what can be posted
+ * @flow: the flow
+ */
+void rchar_onesided_pump(struct rchar_flow *flow)
+{
+	LIST_HEAD(ended);
+
+	spin_lock_bh(&flow->lock);
+	pump(flow, &ended);
+	spin_unlock_bh(&flow->lock);
+	end_all(&ended);
+}
+
+/*
+ * A WRITE on iWARP completes when TCP has it (RFC 5040, 8.2): should the connection break
+ * now it may not have arrived. A fence that is answered on the same connection shows that
+ * it has.
+ */
+static void note_write(struct rchar_keys *keys, const struct rchar_lane *lane)
+{
+	if (keys->write_attempt && keys->write_attempt != lane->self.attempt)
+		keys->write_lost = true;
+	keys->write_attempt = lane->self.attempt;
+}
+
+/**
+ * rchar_onesided_fence_begin() - before a fence is sent
+ * @flow: the flow of the session
+ * @keys: its keys
+ *
+ * Return: for rchar_onesided_fence_end().
+ */
+u32 rchar_onesided_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys)
+{
+	u32 attempt;
+
+	spin_lock_bh(&flow->lock);
+	attempt = keys->write_attempt;
+	spin_unlock_bh(&flow->lock);
+	return attempt;
+}
+
+/**
+ * rchar_onesided_fence_end() - a fence was answered
+ * @flow: the flow of the session
+ * @keys: its keys
+ * @begun: from rchar_onesided_fence_begin()
+ *
+ * Return: 0 when all writes that had completed before it are there; -EIO when some may
+ * not be, once.
+ */
+int rchar_onesided_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun)
+{
+	int ret = 0;
+
+	spin_lock_bh(&flow->lock);
+	if (begun) {
+		if (keys->write_lost || !flow->lane || flow->lane->self.attempt != begun)
+			ret = -EIO;
+		keys->write_lost = false;
+		if (keys->write_attempt == begun)
+			keys->write_attempt = 0;
+	}
+	spin_unlock_bh(&flow->lock);
+	return ret;
+}
+
+/* A request came back. Returns the operation when it is over. */
+static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane *lane,
+				     struct rchar_onesided_wr *r, enum ib_wc_status status)
+{
+	struct rchar_io *io = r->io;
+
+	lockdep_assert_held(&flow->lock);
+	unmap(r, lane->cm_id->device);
+	r->io = NULL;
+	list_add(&r->entry, &lane->onesided.idle);
+	lane->onesided.used--;
+	lane->onesided.reads -= !io->write;
+	rchar_sq_end(&lane->sq);
+	io->outstanding--;
+	if (status != IB_WC_SUCCESS) {
+		io->failed = true;
+		/* It would only be posted to the same queue pair. */
+		lane->sq.open = false;
+		io->tries += status == IB_WC_REM_ACCESS_ERR ||
+			     status == IB_WC_LOC_PROT_ERR || status == IB_WC_LOC_LEN_ERR;
+	} else if (io->write && lane->signal_all) {
+		note_write(io->keys, lane);
+	}
+	if (io->outstanding)
+		return NULL;
+	if (io->keys->error && (io->failed || io->pos < io->len)) {
+		unqueue(io);
+		io->error = io->keys->error;
+		return io;
+	}
+	if (io->failed && io->atomic) {
+		/* Perhaps it was executed, perhaps not. */
+		unqueue(io);
+		io->error = -EIO;
+		return io;
+	}
+	if (hopeless(io)) {
+		unqueue(io);
+		io->error = -EIO;
+		return io;
+	}
+	if (io->failed) {
+		/* In front: it has waited longest. */
+		if (list_empty(&io->entry))
+			list_add(&io->entry, &queue_of(io)->ios);
+		make_ready(flow, io->keys, io->write);
+		return NULL;
+	}
+	return io->pos == io->len ? io : NULL;
+}
+
+static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rchar_onesided_wr *r = container_of(wc->wr_cqe, struct rchar_onesided_wr, cqe);
+	struct rchar_lane *lane = cq->cq_context;
+	struct rchar_flow *flow = lane->flow;
+	struct rchar_io *io;
+	LIST_HEAD(ended);
+
+	if (wc->status != IB_WC_SUCCESS) {
+		trace_rchar_wc_error(lane, "rdma", wc->status);
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+	} else {
+		WRITE_ONCE(lane->last_rx, jiffies);
+		WRITE_ONCE(flow->traffic->progress_at, jiffies);
+	}
+	spin_lock_bh(&flow->lock);
+	/* When a connection breaks, soft-iWARP in 6.1 flushes some READs twice: once from
+	 * its queue of READs, once from the send queue. Nothing is posted in between, as the
+	 * first one has closed the lane.
+	 */
+	io = r->io ? complete_one(flow, lane, r, wc->status) : NULL;
+	pump(flow, &ended);
+	spin_unlock_bh(&flow->lock);
+	if (io)
+		io->end(io);
+	end_all(&ended);
+}
+
+/**
+ * rchar_onesided_reap() - take back what the send queue kept
+ * @lane: the lane, drained
+ *
+ * A device flushes all requests before the drain's own (IBTA vol 1, 10.3.1): there should
+ * be none. Whoever waits for one that a device forgot would wait for ever.
+ */
+void rchar_onesided_reap(struct rchar_lane *lane)
+{
+	struct rchar_flow *flow = lane->flow;
+	struct rchar_io *io;
+	LIST_HEAD(ended);
+	int i;
+
+	if (!lane->onesided.slots)
+		return;
+	spin_lock_bh(&flow->lock);
+	for (i = 0; i < RCHAR_LANE_ONESIDED; i++) {
+		if (!lane->onesided.slots[i].io)
+			continue;
+		io = complete_one(flow, lane, &lane->onesided.slots[i], IB_WC_WR_FLUSH_ERR);
+		if (io)
+			list_add_tail(&io->entry, &ended);
+	}
+	spin_unlock_bh(&flow->lock);
+	end_all(&ended);
+}
+
+/**
+ * rchar_onesided_submit() - begin an operation
+ * @flow: the flow of its session
+ * @io: the operation, filled in; it ends by @io->end, perhaps before this returns
+ */
+void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io)
+{
+	LIST_HEAD(ended);
+
+	spin_lock_bh(&flow->lock);
+	io->error = io->keys->error;
+	list_add_tail(&io->entry, io->error ? &ended : &queue_of(io)->ios);
+	make_ready(flow, io->keys, io->write);
+	pump(flow, &ended);
+	spin_unlock_bh(&flow->lock);
+	end_all(&ended);
+}
+
+/**
+ * rchar_onesided_stop() - nothing more is posted with these keys
+ * @flow: the flow of the session
+ * @keys: the keys
+ * @error: negative errno for operations that do not complete
+ *
+ * Context: any but hard interrupt. rchar_onesided_cancel() ends what waits.
+ */
+void rchar_onesided_stop(struct rchar_flow *flow, struct rchar_keys *keys, int error)
+{
+	spin_lock_bh(&flow->lock);
+	keys->error = error;
+	list_del_init(&keys->queues[0].entry);
+	list_del_init(&keys->queues[1].entry);
+	spin_unlock_bh(&flow->lock);
+}
+
+/* Operations that are ended with the flow's lock held once. */
+#define CANCEL_BATCH	64
+
+static bool cancel_some(struct rchar_flow *flow, struct rchar_io_queue *q, int error,
+			struct list_head *ended)
+{
+	struct rchar_io *io;
+	bool more;
+	int n = 0;
+
+	spin_lock_bh(&flow->lock);
+	while (n++ < CANCEL_BATCH &&
+	       (io = list_first_entry_or_null(&q->ios, struct rchar_io, entry))) {
+		unqueue(io);
+		if (io->outstanding)
+			continue;
+		io->error = error;
+		list_add_tail(&io->entry, ended);
+	}
+	more = !list_empty(&q->ios);
+	spin_unlock_bh(&flow->lock);
+	return more;
+}
+
+/**
+ * rchar_onesided_cancel() - the session is over, or what these keys are for
+ * @flow: the flow of the session
+ * @keys: the keys; the caller keeps them, even when the last operation ends
+ * @error: negative errno for operations that did not complete
+ *
+ * Those in a send queue end when they come back.
+ *
+ * Context: any but hard interrupt, when at most one operation uses the keys; else process.
+ */
+void rchar_onesided_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error)
+{
+	bool more = true;
+	int i;
+
+	rchar_onesided_stop(flow, keys, error);
+	for (i = 0; i < ARRAY_SIZE(keys->queues); i++) {
+		do {
+			LIST_HEAD(ended);
+
+			more = cancel_some(flow, &keys->queues[i], error, &ended);
+			end_all(&ended);
+		} while (more);
+	}
+}

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "rxbuf.h"
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include "base/inject.h"
+#include "base/ledger.h"
+
+static struct rchar_seg *new_seg(gfp_t gfp)
+{
+	struct rchar_seg *seg = kzalloc(sizeof(*seg), gfp);
+
+	if (seg)
+		rchar_ledger_add(RCHAR_OBJ_SEG);
+	return seg;
+}
+
+static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp_t gfp)
+{
+	struct page *chunk;
+
+	if (rchar_inject(RCHAR_FAULT_MAP))
+		return -ENOMEM;
+	chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, gfp);
+	if (!chunk)
+		return -ENOMEM;
+	rxb->dma[i] = ib_dma_map_page(dev, chunk, 0, RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, rxb->dma[i])) {
+		rchar_chunk_free(chunk);
+		return -ENOMEM;
+	}
+	rxb->chunks[i] = chunk;
+	return 0;
+}
+
+/**
+ * rchar_rxbuf_fill() - replace what was taken from a buffer
+ * @rxb: the buffer, not posted
+ * @dev: the device it belongs to
+ * @gfp: how to allocate
+ *
+ * Return: 0 when it may be posted; -ENOMEM, and it may be called again.
+ */
+int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
+{
+	int i;
+
+	if (!rxb->seg)
+		rxb->seg = new_seg(gfp);
+	if (!rxb->seg)
+		return -ENOMEM;
+	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
+		if (!rxb->chunks[i] && fill_chunk(rxb, i, dev, gfp))
+			return -ENOMEM;
+	return 0;
+}
+
+/**
+ * rchar_rxbuf_empty() - free what a buffer holds
+ * @rxb: the buffer; its queue pair is drained
+ * @dev: the device it belongs to
+ */
+void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev)
+{
+	int i;
+
+	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++) {
+		if (!rxb->chunks[i])
+			continue;
+		ib_dma_unmap_page(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		rchar_chunk_free(rxb->chunks[i]);
+		rxb->chunks[i] = NULL;
+	}
+	if (rxb->seg)
+		rchar_seg_free(rxb->seg);
+	rxb->seg = NULL;
+}
+
+/**
+ * rchar_rxbuf_sync() - let the CPU see a payload that arrived
+ * @rxb: the buffer
+ * @dev: the device it belongs to
+ * @len: payload bytes
+ */
+void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len)
+{
+	u32 at;
+
+	for (at = 0; at < len; at += RCHAR_CHUNK_SIZE)
+		ib_dma_sync_single_for_cpu(dev, rxb->dma[at / RCHAR_CHUNK_SIZE],
+					   min_t(u32, len - at, RCHAR_CHUNK_SIZE),
+					   DMA_FROM_DEVICE);
+}
+
+/**
+ * rchar_rxbuf_sync_for_device() - give a buffer back to the device
+ * @rxb: the buffer, filled and not posted
+ * @dev: the device it belongs to
+ *
+ * The CPU may have read what arrived there before (Documentation/core-api/dma-api.rst).
+ */
+void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
+{
+	int i;
+
+	ib_dma_sync_single_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
+	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
+		ib_dma_sync_single_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE,
+					      DMA_FROM_DEVICE);
+}
+
+/**
+ * rchar_rxbuf_copy() - copy a small payload out
+ * @rxb: the buffer
+ * @to: where to
+ * @len: bytes, at most RCHAR_CHUNK_SIZE
+ */
+void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len)
+{
+	memcpy(to, page_address(rxb->chunks[0]), len);
+}
+
+/**
+ * rchar_rxbuf_take() - take the chunks that a payload fills
+ * @rxb: the buffer
+ * @len: payload bytes
+ *
+ * Context: never allocates: the segment came with the buffer.
+ * Return: the segment, owned by the caller.
+ */
+struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
+{
+	struct rchar_seg *seg = rxb->seg;
+	int i;
+
+	rxb->seg = NULL;
+	seg->end = len;
+	seg->nr_chunks = max_t(u32, DIV_ROUND_UP(len, RCHAR_CHUNK_SIZE), 1);
+	seg->capacity = seg->nr_chunks * RCHAR_CHUNK_SIZE;
+	for (i = 0; i < seg->nr_chunks; i++) {
+		ib_dma_unmap_page(rxb->dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		seg->chunks[i] = rxb->chunks[i];
+		rxb->chunks[i] = NULL;
+	}
+	return seg;
+}
+
+/**
+ * rchar_rxbuf_take_copy() - copy a small payload, so that it does not hold a chunk
+ * @rxb: the buffer
+ * @len: payload bytes, at most RCHAR_COPY_BREAK
+ * @capacity: bytes to have room for, not below @len
+ *
+ * Context: any but hard interrupt; without memory it takes a chunk instead.
+ * Return: the segment, owned by the caller.
+ */
+struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity)
+{
+	struct rchar_seg *seg;
+
+	seg = kmalloc(struct_size(seg, data, capacity), GFP_NOWAIT | __GFP_NOWARN);
+	if (!seg)
+		return rchar_rxbuf_take(rxb, len);
+	rchar_ledger_add(RCHAR_OBJ_SEG);
+	memset(seg, 0, sizeof(*seg));
+	seg->end = len;
+	seg->capacity = capacity;
+	rchar_rxbuf_copy(rxb, seg->data, len);
+	return seg;
+}
+
+/**
+ * rchar_seg_alloc() - a segment for bytes that do not come in a receive buffer
+ * @len: how many, up to RCHAR_FRAME_SIZE
+ *
+ * Context: process.
+ * Return: the segment, with room for them and as if they were there; or NULL.
+ */
+struct rchar_seg *rchar_seg_alloc(u32 len)
+{
+	struct rchar_seg *seg = new_seg(GFP_KERNEL);
+
+	if (!seg)
+		return NULL;
+	while (seg->capacity < len) {
+		struct page *chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, GFP_KERNEL);
+
+		if (!chunk) {
+			rchar_seg_free(seg);
+			return NULL;
+		}
+		seg->chunks[seg->nr_chunks++] = chunk;
+		seg->capacity += RCHAR_CHUNK_SIZE;
+	}
+	seg->end = len;
+	return seg;
+}
+
+/**
+ * rchar_seg_memory() - bytes of memory held
+ * @seg: the segment
+ */
+u32 rchar_seg_memory(const struct rchar_seg *seg)
+{
+	return seg->nr_chunks ? seg->capacity : ksize(seg);
+}
+
+/**
+ * rchar_seg_room() - bytes that may still be appended
+ * @seg: the segment
+ */
+u32 rchar_seg_room(const struct rchar_seg *seg)
+{
+	return seg->capacity - seg->end;
+}
+
+/* The byte at an offset; those up to the end of its chunk follow on it. */
+static void *seg_address(const struct rchar_seg *seg, u32 at)
+{
+	if (!seg->nr_chunks)
+		return (void *)seg->data + at;
+	return page_address(seg->chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
+}
+
+/**
+ * rchar_seg_append() - append a small payload, so that many small frames do not hold
+ *			memory of their own each
+ * @seg: the segment; bytes below @seg->end may be read meanwhile
+ * @rxb: the buffer with the payload
+ * @len: payload bytes, at most rchar_seg_room() and RCHAR_CHUNK_SIZE
+ *
+ * Only the last chunk can have room, so the copy never crosses chunks.
+ */
+void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 len)
+{
+	rchar_rxbuf_copy(rxb, seg_address(seg, seg->end), len);
+	WRITE_ONCE(seg->end, seg->end + len);
+}
+
+/**
+ * rchar_seg_copy() - copy out without consuming
+ * @seg: the segment
+ * @start: offset to start at
+ * @len: bytes, not beyond the end
+ * @to: where to
+ *
+ * Return: bytes copied; fewer than @len when user memory faults or @to is full.
+ */
+size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
+		      struct iov_iter *to)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		u32 at = start + done;
+		size_t n = min_t(size_t, len - done,
+				 RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+		/* Not copy_page_to_iter(): up to 6.4 that gives the page itself to a
+		 * pipe, as if it were of the page cache.
+		 */
+		size_t got = copy_to_iter(seg_address(seg, at), n, to);
+
+		done += got;
+		if (got < n)
+			break;
+	}
+	return done;
+}
+
+/**
+ * rchar_seg_free() - free a segment and its chunks
+ * @seg: the segment
+ */
+void rchar_seg_free(struct rchar_seg *seg)
+{
+	int i;
+
+	for (i = 0; i < seg->nr_chunks; i++)
+		rchar_chunk_free(seg->chunks[i]);
+	rchar_ledger_del(RCHAR_OBJ_SEG);
+	kfree(seg);
+}
+
+/**
+ * rchar_seg_free_list() - free segments and their chunks
+ * @segs: the segments, linked by rchar_seg.entry; not valid any more
+ */
+void rchar_seg_free_list(struct list_head *segs)
+{
+	struct rchar_seg *seg, *tmp;
+
+	list_for_each_entry_safe(seg, tmp, segs, entry)
+		rchar_seg_free(seg);
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "txbuf.h"
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include "base/account.h"
+#include "base/inject.h"
+#include "base/ledger.h"
+
+/**
+ * rchar_txbuf_alloc() - a new frame
+ * @op: enum rchar_op
+ * @capacity: payload bytes it must have room for, up to RCHAR_FRAME_SIZE
+ * @gfp: how to allocate
+ *
+ * Return: the frame with one reference and an empty payload, or NULL.
+ */
+struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
+{
+	u32 inline_len = capacity <= RCHAR_TXBUF_INLINE ? capacity : 0;
+	struct rchar_txbuf *txb;
+
+	txb = kzalloc(struct_size(txb, data, inline_len), gfp);
+	if (!txb)
+		return NULL;
+	rchar_ledger_add(RCHAR_OBJ_TXBUF);
+	kref_init(&txb->ref);
+	INIT_LIST_HEAD(&txb->queue);
+	INIT_LIST_HEAD(&txb->unsent);
+	INIT_LIST_HEAD(&txb->posted);
+	txb->hdr.op = op;
+	txb->capacity = inline_len;
+	while (txb->capacity < capacity) {
+		size_t len = min_t(size_t, capacity - txb->capacity, RCHAR_CHUNK_SIZE);
+		struct page *chunk = rchar_chunk_alloc(len, gfp);
+
+		if (!chunk) {
+			rchar_txbuf_put(txb);
+			return NULL;
+		}
+		txb->chunks[txb->nr_chunks++] = chunk;
+		txb->capacity += PAGE_SIZE << get_order(len);
+	}
+	return txb;
+}
+
+/**
+ * rchar_txbuf_alloc_reply() - a frame that a peer has asked for
+ * @op: enum rchar_op
+ * @capacity: as rchar_txbuf_alloc()
+ * @account: of the peer; the frame counts there until it is freed
+ *
+ * Context: any but hard interrupt.
+ * Return: the frame, or NULL when there is no memory or the peer may have no more.
+ */
+struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity,
+					    struct rchar_account *account)
+{
+	struct rchar_txbuf *txb;
+
+	txb = rchar_txbuf_alloc(op, capacity, GFP_ATOMIC | __GFP_NOWARN);
+	if (!txb)
+		return NULL;
+	if (!rchar_account_hold_reply(account, rchar_txbuf_memory(txb))) {
+		rchar_txbuf_put(txb);
+		return NULL;
+	}
+	txb->account = account;
+	return txb;
+}
+
+static void release(struct kref *ref)
+{
+	struct rchar_txbuf *txb = container_of(ref, struct rchar_txbuf, ref);
+	int i;
+
+	WARN_ON_ONCE(txb->nr_mapped);
+	for (i = 0; i < txb->nr_chunks; i++)
+		rchar_chunk_free(txb->chunks[i]);
+	if (txb->account)
+		rchar_account_release(txb->account, rchar_txbuf_memory(txb));
+	if (txb->sender)
+		txb->sender->put(txb->sender);
+	rchar_ledger_del(RCHAR_OBJ_TXBUF);
+	kfree(txb);
+}
+
+/**
+ * rchar_txbuf_put() - drop a reference
+ * @txb: the frame
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_txbuf_put(struct rchar_txbuf *txb)
+{
+	kref_put(&txb->ref, release);
+}
+
+/**
+ * rchar_txbuf_put_list() - drop the references that a list holds
+ * @frames: the frames, linked by rchar_txbuf.queue; emptied
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_txbuf_put_list(struct list_head *frames)
+{
+	struct rchar_txbuf *txb, *tmp;
+
+	list_for_each_entry_safe(txb, tmp, frames, queue) {
+		list_del_init(&txb->queue);
+		rchar_txbuf_put(txb);
+	}
+}
+
+/* Where the payload goes on, and how much of it is there in one piece. */
+static void *tail(struct rchar_txbuf *txb, size_t *len)
+{
+	u32 at = txb->hdr.len;
+
+	if (!txb->nr_chunks)
+		return txb->data + at;
+	*len = min_t(size_t, *len, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+	return page_address(txb->chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
+}
+
+/**
+ * rchar_txbuf_copy() - append to the payload
+ * @txb: a frame that is not queued yet
+ * @len: bytes to take, at most rchar_txbuf_room()
+ * @from: where from
+ *
+ * Return: bytes taken; fewer than @len when user memory faults.
+ */
+size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *from)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		size_t n = len - done;
+		void *to = tail(txb, &n);
+		size_t got = copy_from_iter(to, n, from);
+
+		txb->hdr.len += got;
+		done += got;
+		if (got < n)
+			break;
+	}
+	return done;
+}
+
+/**
+ * rchar_txbuf_append() - append kernel memory to the payload
+ * @txb: a frame that has not been sent
+ * @data: the bytes
+ * @len: how many, at most rchar_txbuf_room()
+ */
+void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
+{
+	while (len) {
+		size_t n = len;
+		void *to = tail(txb, &n);
+
+		memcpy(to, data, n);
+		txb->hdr.len += n;
+		data += n;
+		len -= n;
+	}
+}
+
+static bool map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,
+		      struct page *chunk, u32 len)
+{
+	struct ib_sge *sge = &txb->sge[txb->nr_mapped];
+
+	sge->addr = ib_dma_map_page(dev, chunk, 0, len, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(dev, sge->addr))
+		return false;
+	sge->length = len;
+	sge->lkey = lkey;
+	txb->nr_mapped++;
+	return true;
+}
+
+/**
+ * rchar_txbuf_map() - make a frame ready for a work request
+ * @txb: the frame, with @wire encoded
+ * @dev: the device that will send it
+ * @lkey: key of local memory
+ *
+ * Context: any but hard interrupt.
+ * Return: 0, or -ENOMEM with nothing mapped.
+ */
+int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
+{
+	u32 left = txb->hdr.len, first = sizeof(txb->wire);
+	int i;
+
+	if (rchar_inject(RCHAR_FAULT_MAP))
+		return -ENOMEM;
+	if (!txb->nr_chunks) {
+		first += left;
+		left = 0;
+	}
+	txb->sge[0].addr = ib_dma_map_single(dev, &txb->wire, first, DMA_TO_DEVICE);
+	if (ib_dma_mapping_error(dev, txb->sge[0].addr))
+		return -ENOMEM;
+	txb->sge[0].length = first;
+	txb->sge[0].lkey = lkey;
+	txb->nr_mapped = 1;
+	for (i = 0; left; i++) {
+		u32 len = min_t(u32, left, RCHAR_CHUNK_SIZE);
+
+		if (!map_chunk(txb, dev, lkey, txb->chunks[i], len)) {
+			rchar_txbuf_unmap(txb, dev);
+			return -ENOMEM;
+		}
+		left -= len;
+	}
+	return 0;
+}
+
+/**
+ * rchar_txbuf_unmap() - undo rchar_txbuf_map()
+ * @txb: the frame; no work request points to it any more
+ * @dev: the device it was mapped for
+ */
+void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev)
+{
+	int i;
+
+	if (!txb->nr_mapped)
+		return;
+	ib_dma_unmap_single(dev, txb->sge[0].addr, txb->sge[0].length,
+			    DMA_TO_DEVICE);
+	for (i = 1; i < txb->nr_mapped; i++)
+		ib_dma_unmap_page(dev, txb->sge[i].addr, txb->sge[i].length,
+				  DMA_TO_DEVICE);
+	txb->nr_mapped = 0;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What netlink messages say of each object. */
+#ifndef RCHAR_FILL_H
+#define RCHAR_FILL_H
+
+#include <linux/types.h>
+
+struct rchar_channel;
+struct rchar_link;
+struct rchar_session;
+struct sk_buff;
+
+u32 rchar_fill_generation(void);
+void rchar_fill_changed(void);
+int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel);
+int rchar_fill_link(struct sk_buff *skb, struct rchar_link *link, bool admin);
+int rchar_fill_session(struct sk_buff *skb, struct rchar_session *session);
+int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session);
+int rchar_fill_info(struct sk_buff *skb);
+
+#endif /* RCHAR_FILL_H */

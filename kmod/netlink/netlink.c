@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The family and its requests: parse.c checks what comes in, nlfill.c puts together what goes out,
+ * notify.c sends events.
+ * Documentation/netlink/specs/rdma_char.yaml is the specification.
+ */
+#include "netlink.h"
+#include <linux/module.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+#include "base/notify.h"
+#include "fill.h"
+#include "link/link.h"
+#include "link/link_life.h"
+#include "parse.h"
+#include "session/admin.h"
+#include "session/channel.h"
+#include "session/session.h"
+#include "types/types.h"
+
+static struct genl_family family;
+
+/* ---- channels ---- */
+
+static int channel_new(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rchar_config config;
+	int ret = rchar_parse_config(info, &config);
+
+	if (ret)
+		return ret;
+	return rchar_channel_add(genl_info_net(info), &config,
+				 rchar_types_find(config.type, config.role), info->extack);
+}
+
+static int no_channel(struct genl_info *info)
+{
+	return rchar_parse_refuse(info, RCHAR_A_CHANNEL_NAME, "no channel of that name", -ENODEV);
+}
+
+static int channel_del(struct sk_buff *skb, struct genl_info *info)
+{
+	char name[RCHAR_NAME_MAX + 1];
+	int ret = rchar_parse_name(info, name);
+
+	if (ret)
+		return ret;
+	ret = rchar_channel_del(genl_info_net(info), name);
+	return ret == -ENODEV ? no_channel(info) : ret;
+}
+
+static int channel_set(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rchar_channel *channel;
+	char name[RCHAR_NAME_MAX + 1];
+	int ret = rchar_parse_name(info, name);
+
+	if (ret)
+		return ret;
+	channel = rchar_channel_find(genl_info_net(info), name);
+	if (!channel)
+		return no_channel(info);
+	ret = rchar_parse_settings(info, channel->config.type);
+	if (!ret) {
+		rchar_channel_config_lock();
+		rchar_parse_apply(info, &channel->config);
+		rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_SET_NTF);
+		rchar_channel_config_unlock();
+	}
+	rchar_channel_put(channel);
+	return ret;
+}
+
+static struct sk_buff *reply(struct genl_info *info, void **hdr)
+{
+	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+
+	if (!skb)
+		return NULL;
+	*hdr = genlmsg_put_reply(skb, info, &family, 0, info->genlhdr->cmd);
+	if (*hdr)
+		return skb;
+	nlmsg_free(skb);
+	return NULL;
+}
+
+static int send_reply(struct sk_buff *skb, void *hdr, struct genl_info *info, int ret)
+{
+	if (ret) {
+		nlmsg_free(skb);
+		return ret;
+	}
+	genlmsg_end(skb, hdr);
+	return genlmsg_reply(skb, info);
+}
+
+static int channel_get(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rchar_channel *channel;
+	char name[RCHAR_NAME_MAX + 1];
+	int ret = rchar_parse_name(info, name);
+	struct sk_buff *msg;
+	void *hdr;
+
+	if (ret)
+		return ret;
+	channel = rchar_channel_find(genl_info_net(info), name);
+	if (!channel)
+		return no_channel(info);
+	msg = reply(info, &hdr);
+	if (msg) {
+		rchar_channel_config_lock();
+		ret = rchar_fill_channel(msg, channel);
+		rchar_channel_config_unlock();
+		ret = send_reply(msg, hdr, info, ret);
+	} else {
+		ret = -ENOMEM;
+	}
+	rchar_channel_put(channel);
+	return ret;
+}
+
+/* ---- dumps ---- */
+
+static void *dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
+{
+	void *hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+				&family, NLM_F_MULTI, cmd);
+
+	if (hdr)
+		genl_dump_check_consistent(cb, hdr);
+	return hdr;
+}
+
+static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
+		    int (*fill)(struct sk_buff *skb, const void *obj), const void *obj)
+{
+	void *hdr = dump_put(skb, cb, cmd);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	if (fill(skb, obj)) {
+		genlmsg_cancel(skb, hdr);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, hdr);
+	return 0;
+}
+
+static int fill_channel(struct sk_buff *skb, const void *obj)
+{
+	return rchar_fill_channel(skb, (struct rchar_channel *)obj);
+}
+
+static int fill_link(struct sk_buff *skb, const void *obj)
+{
+	return rchar_fill_link(skb, (struct rchar_link *)obj, false);
+}
+
+static int fill_link_for_admin(struct sk_buff *skb, const void *obj)
+{
+	return rchar_fill_link(skb, (struct rchar_link *)obj, true);
+}
+
+static int fill_session(struct sk_buff *skb, const void *obj)
+{
+	return rchar_fill_session(skb, (struct rchar_session *)obj);
+}
+
+static int channel_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct net *net = sock_net(skb->sk);
+	struct rchar_channel *channel;
+	u32 next = cb->args[0];
+	int ret = 0;
+
+	cb->seq = rchar_fill_generation();
+	while (!ret && (channel = rchar_channel_next(&next))) {
+		if (channel->net == net) {
+			rchar_channel_config_lock();
+			ret = dump_one(skb, cb, RCHAR_CMD_CHANNEL_GET, fill_channel,
+				       channel);
+			rchar_channel_config_unlock();
+		}
+		if (!ret)
+			cb->args[0] = next;
+		rchar_channel_put(channel);
+	}
+	return skb->len ?: ret;
+}
+
+/* Walk the links of the namespace; args[0] is how far the walk has come. */
+static int dump_links(struct sk_buff *skb, struct netlink_callback *cb,
+		      int (*one)(struct sk_buff *skb, struct netlink_callback *cb,
+				 struct rchar_link *link))
+{
+	struct net *net = sock_net(skb->sk);
+	struct rchar_link *link;
+	int ret = 0;
+
+	cb->seq = rchar_fill_generation();
+	while (!ret && (link = rchar_link_next(cb->args[0]))) {
+		if (link->net == net)
+			ret = one(skb, cb, link);
+		if (!ret)
+			cb->args[0] = link->serial;
+		rchar_link_put(link);
+	}
+	return skb->len ?: ret;
+}
+
+static int dump_link(struct sk_buff *skb, struct netlink_callback *cb,
+		     struct rchar_link *link)
+{
+	bool admin = netlink_net_capable(cb->skb, CAP_NET_ADMIN);
+
+	return dump_one(skb, cb, RCHAR_CMD_LINK_GET, admin ? fill_link_for_admin : fill_link,
+			link);
+}
+
+static int link_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump_links(skb, cb, dump_link);
+}
+
+static int dump_sessions_of(struct sk_buff *skb, struct netlink_callback *cb,
+			    struct rchar_link *link)
+{
+	struct rchar_session *s;
+	u32 id = cb->args[1];
+	int ret = 0;
+
+	while (!ret && (s = rchar_session_next(link, &id))) {
+		ret = dump_one(skb, cb, RCHAR_CMD_SESSION_GET, fill_session, s);
+		if (!ret)
+			cb->args[1] = id;
+		rchar_session_put(s);
+	}
+	if (!ret)
+		cb->args[1] = 0;	/* the next link from its beginning */
+	return ret;
+}
+
+static int session_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return dump_links(skb, cb, dump_sessions_of);
+}
+
+/* ---- links and sessions ---- */
+
+static int link_reset(struct sk_buff *skb, struct genl_info *info)
+{
+	struct rchar_link *link;
+	int ret = rchar_parse_once(info);
+
+	if (ret)
+		return ret;
+	if (!info->attrs[RCHAR_A_LINK_ID])
+		return rchar_parse_missing(info, "which link? the id is missing");
+	link = rchar_link_find(genl_info_net(info),
+			       nla_get_u64(info->attrs[RCHAR_A_LINK_ID]));
+	if (!link)
+		return rchar_parse_refuse(info, RCHAR_A_LINK_ID, "no link with that id", -ENOENT);
+	rchar_link_reset(link);
+	rchar_link_put(link);
+	return 0;
+}
+
+static int session_kill(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr **attrs = info->attrs;
+	struct rchar_session *s;
+	struct rchar_link *link;
+	int ret = rchar_parse_once(info);
+
+	if (ret)
+		return ret;
+	if (!attrs[RCHAR_A_SESSION_LINK_ID] || !attrs[RCHAR_A_SESSION_ID])
+		return rchar_parse_missing(info, "which session? link id and session id are needed");
+	link = rchar_link_find(genl_info_net(info),
+			       nla_get_u64(attrs[RCHAR_A_SESSION_LINK_ID]));
+	if (!link)
+		return rchar_parse_refuse(info, RCHAR_A_SESSION_LINK_ID, "no link with that id",
+			      -ENOENT);
+	s = rchar_session_find(link, nla_get_u32(attrs[RCHAR_A_SESSION_ID]));
+	rchar_link_put(link);
+	if (!s)
+		return rchar_parse_refuse(info, RCHAR_A_SESSION_ID, "no session with that id",
+			      -ENOENT);
+	rchar_session_fail(s, RCHAR_REASON_ADMIN);
+	rchar_session_put(s);
+	return 0;
+}
+
+static int info_get(struct sk_buff *skb, struct genl_info *info)
+{
+	struct sk_buff *msg;
+	void *hdr;
+
+	msg = reply(info, &hdr);
+	if (!msg)
+		return -ENOMEM;
+	return send_reply(msg, hdr, info, rchar_fill_info(msg));
+}
+
+/* ---- the family ---- */
+
+static const struct genl_ops ops[] = {
+	{
+		.cmd = RCHAR_CMD_CHANNEL_GET,
+		.doit = channel_get,
+		.dumpit = channel_dump,
+		.policy = rchar_parse_name_policy,
+		.maxattr = RCHAR_A_CHANNEL_MAX,
+	}, {
+		.cmd = RCHAR_CMD_CHANNEL_NEW,
+		.doit = channel_new,
+		.policy = rchar_parse_new_policy,
+		.maxattr = RCHAR_A_CHANNEL_MAX,
+		.flags = GENL_ADMIN_PERM,
+	}, {
+		.cmd = RCHAR_CMD_CHANNEL_SET,
+		.doit = channel_set,
+		.policy = rchar_parse_set_policy,
+		.maxattr = RCHAR_A_CHANNEL_MAX,
+		.flags = GENL_ADMIN_PERM,
+	}, {
+		.cmd = RCHAR_CMD_CHANNEL_DEL,
+		.doit = channel_del,
+		.policy = rchar_parse_name_policy,
+		.maxattr = RCHAR_A_CHANNEL_MAX,
+		.flags = GENL_ADMIN_PERM,
+	}, {
+		.cmd = RCHAR_CMD_LINK_GET,
+		.dumpit = link_dump,
+	}, {
+		.cmd = RCHAR_CMD_LINK_RESET,
+		.doit = link_reset,
+		.policy = rchar_parse_link_policy,
+		.maxattr = RCHAR_A_LINK_MAX,
+		.flags = GENL_ADMIN_PERM,
+	}, {
+		.cmd = RCHAR_CMD_SESSION_GET,
+		.dumpit = session_dump,
+	}, {
+		.cmd = RCHAR_CMD_SESSION_KILL,
+		.doit = session_kill,
+		.policy = rchar_parse_session_policy,
+		.maxattr = RCHAR_A_SESSION_MAX,
+		.flags = GENL_ADMIN_PERM,
+	}, {
+		.cmd = RCHAR_CMD_INFO_GET,
+		.doit = info_get,
+	},
+};
+
+static const struct genl_multicast_group groups[] = {
+	{ .name = RCHAR_MCGRP_MONITOR },
+};
+
+static struct genl_family family __ro_after_init = {
+	.name = RCHAR_GENL_NAME,
+	.version = RCHAR_GENL_VERSION,
+	.module = THIS_MODULE,
+	.netnsok = true,
+	.parallel_ops = true,
+	.ops = ops,
+	.n_ops = ARRAY_SIZE(ops),
+	.mcgrps = groups,
+	.n_mcgrps = ARRAY_SIZE(groups),
+};
+
+/**
+ * rchar_netlink_init() - at module load, last: requests may come at once
+ */
+int rchar_netlink_init(void)
+{
+	rchar_notify_init(&family);
+	return genl_register_family(&family);
+}
+
+/**
+ * rchar_netlink_exit() - at module unload, first
+ */
+void rchar_netlink_exit(void)
+{
+	genl_unregister_family(&family);
+}

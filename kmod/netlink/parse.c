@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Requests of the netlink family, checked. */
+#include "parse.h"
+#include <net/genetlink.h>
+#include "base/addr.h"
+#include "proto/frame.h"
+#include "session/channel.h"
+
+/* Longer than a name, so that get_name() refuses, in words. */
+#define NAME_POLICY { .type = NLA_NUL_STRING, .len = 255 }
+
+const struct nla_policy rchar_parse_name_policy[RCHAR_A_CHANNEL_MAX + 1] = {
+	[RCHAR_A_CHANNEL_NAME] = NAME_POLICY,
+};
+
+#define SETTINGS_POLICY						\
+	[RCHAR_A_CHANNEL_WINDOW] = { .type = NLA_U32 },		\
+	[RCHAR_A_CHANNEL_BACKLOG] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_ZERO_COPY_MIN] = { .type = NLA_U32 }
+
+#define ADDRESS_POLICY { .type = NLA_BINARY, .len = sizeof(struct sockaddr_in6) }
+
+const struct nla_policy rchar_parse_new_policy[RCHAR_A_CHANNEL_MAX + 1] = {
+	[RCHAR_A_CHANNEL_NAME] = NAME_POLICY,
+	[RCHAR_A_CHANNEL_TYPE] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_ROLE] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_LOCAL] = ADDRESS_POLICY,
+	[RCHAR_A_CHANNEL_PEER] = ADDRESS_POLICY,
+	[RCHAR_A_CHANNEL_REMOTE] = NAME_POLICY,
+	[RCHAR_A_CHANNEL_MODE] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_UID] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_GID] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_SIZE] = { .type = NLA_U64 },
+	[RCHAR_A_CHANNEL_ACCESS] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_ATOMICS] = { .type = NLA_U32 },
+	SETTINGS_POLICY,
+};
+
+const struct nla_policy rchar_parse_set_policy[RCHAR_A_CHANNEL_MAX + 1] = {
+	[RCHAR_A_CHANNEL_NAME] = NAME_POLICY,
+	SETTINGS_POLICY,
+};
+
+const struct nla_policy rchar_parse_link_policy[RCHAR_A_LINK_MAX + 1] = {
+	[RCHAR_A_LINK_ID] = { .type = NLA_U64 },
+};
+
+const struct nla_policy rchar_parse_session_policy[RCHAR_A_SESSION_MAX + 1] = {
+	[RCHAR_A_SESSION_LINK_ID] = { .type = NLA_U64 },
+	[RCHAR_A_SESSION_ID] = { .type = NLA_U32 },
+};
+
+/**
+ * rchar_parse_refuse() - a request cannot be done
+ * @info: the request
+ * @attr: the attribute that is wrong, perhaps absent
+ * @words: what is wrong with it
+ * @error: negative errno
+ *
+ * Return: @error.
+ */
+int rchar_parse_refuse(struct genl_info *info, int attr, const char *words, int error)
+{
+	if (info->attrs[attr])
+		NL_SET_BAD_ATTR(info->extack, info->attrs[attr]);
+	info->extack->_msg = words;
+	return error;
+}
+
+/**
+ * rchar_parse_missing() - a request lacks something
+ * @info: the request
+ * @words: what
+ *
+ * Return: -EINVAL.
+ */
+int rchar_parse_missing(struct genl_info *info, const char *words)
+{
+	info->extack->_msg = words;
+	return -EINVAL;
+}
+
+/**
+ * rchar_parse_once() - is an attribute given twice?
+ * @info: the request
+ *
+ * The kernel's parser takes the last of several, and nobody means that.
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rchar_parse_once(struct genl_info *info)
+{
+	const struct nlattr *attr;
+	u64 seen = 0;
+	int rem;
+
+	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
+		u16 type = nla_type(attr);
+
+		if (type < 64 && seen & BIT_ULL(type)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "this attribute is given twice");
+			return -EINVAL;
+		}
+		if (type < 64)
+			seen |= BIT_ULL(type);
+	}
+	return 0;
+}
+
+static int get_name(struct genl_info *info, int attr, char *name)
+{
+	const struct nlattr *nla = info->attrs[attr];
+
+	if (!rchar_name_valid(nla_data(nla), strlen(nla_data(nla))))
+		return rchar_parse_refuse(info, attr,
+			      "a name is 1 to 31 of A-Z a-z 0-9 . _ - and begins with a letter or digit",
+			      -EINVAL);
+	nla_strscpy(name, nla, RCHAR_NAME_MAX + 1);
+	return 0;
+}
+
+/**
+ * rchar_parse_name() - the channel that a request names
+ * @info: the request
+ * @name: set; RCHAR_NAME_MAX + 1 bytes
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rchar_parse_name(struct genl_info *info, char *name)
+{
+	int ret = rchar_parse_once(info);
+
+	if (ret)
+		return ret;
+	if (!info->attrs[RCHAR_A_CHANNEL_NAME])
+		return rchar_parse_missing(info, "which channel? the name is missing");
+	return get_name(info, RCHAR_A_CHANNEL_NAME, name);
+}
+
+static int get_addr(struct genl_info *info, int attr, struct sockaddr_storage *addr)
+{
+	const struct nlattr *nla = info->attrs[attr];
+
+	memset(addr, 0, sizeof(*addr));
+	if (nla_len(nla) < (int)sizeof(addr->ss_family))
+		return rchar_parse_refuse(info, attr, "not an address", -EINVAL);
+	memcpy(addr, nla_data(nla), nla_len(nla));
+	if (!rchar_addr_len(addr))
+		return rchar_parse_refuse(info, attr, "an address is IPv4 or IPv6", -EAFNOSUPPORT);
+	if (nla_len(nla) != rchar_addr_len(addr))
+		return rchar_parse_refuse(info, attr, "the length does not fit the address family",
+			      -EINVAL);
+	return 0;
+}
+
+/* Settings that are a number with limits. */
+static const struct setting {
+	int attr;
+	size_t offset;
+	u32 min;
+	u32 max;
+	const char *words;
+} settings[] = {
+	{ RCHAR_A_CHANNEL_WINDOW, offsetof(struct rchar_config, window),
+	  RCHAR_WINDOW_MIN, RCHAR_WINDOW_MAX, "window must be 64k to 256m" },
+	{ RCHAR_A_CHANNEL_ZERO_COPY_MIN, offsetof(struct rchar_config, zero_copy_min),
+	  0, RCHAR_ZERO_COPY_MIN_MAX, "zero-copy-min must be 0 to 1g" },
+	{ RCHAR_A_CHANNEL_MAX_MESSAGE, offsetof(struct rchar_config, max_message),
+	  1, RCHAR_MESSAGE_MAX, "max-message must be 1 to 64m" },
+	{ RCHAR_A_CHANNEL_BACKLOG, offsetof(struct rchar_config, backlog),
+	  1, RCHAR_BACKLOG_MAX, "backlog must be 1 to 65535" },
+	{ RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, offsetof(struct rchar_config, open_timeout_ms),
+	  1, RCHAR_TIMEOUT_MS_MAX, "open-timeout must be 1 ms to 24 h" },
+	{ RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS,
+	  offsetof(struct rchar_config, recovery_timeout_ms),
+	  1, RCHAR_TIMEOUT_MS_MAX, "recovery-timeout must be 1 ms to 24 h" },
+	{ RCHAR_A_CHANNEL_LINGER_MS, offsetof(struct rchar_config, linger_ms),
+	  0, RCHAR_TIMEOUT_MS_MAX, "linger must be 0 to 24 h" },
+};
+
+/**
+ * rchar_parse_settings() - are the settings in a request within their limits?
+ * @info: the request
+ * @type: of the channel
+ *
+ * Return: 0, -EINVAL when the type does not have such a setting, -ERANGE.
+ */
+int rchar_parse_settings(struct genl_info *info, u32 type)
+{
+	int i;
+
+	if (info->attrs[RCHAR_A_CHANNEL_MAX_MESSAGE] && type != RCHAR_TYPE_MESSAGE)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_MAX_MESSAGE,
+			      "only message channels have a max-message", -EINVAL);
+	if (info->attrs[RCHAR_A_CHANNEL_ZERO_COPY_MIN] && type != RCHAR_TYPE_STREAM)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ZERO_COPY_MIN,
+			      "only stream channels have a zero-copy-min", -EINVAL);
+	for (i = 0; i < ARRAY_SIZE(settings); i++) {
+		const struct setting *s = &settings[i];
+		u32 value;
+
+		if (!info->attrs[s->attr])
+			continue;
+		value = nla_get_u32(info->attrs[s->attr]);
+		if (value < s->min || value > s->max)
+			return rchar_parse_refuse(info, s->attr, s->words, -ERANGE);
+	}
+	return 0;
+}
+
+/**
+ * rchar_parse_apply() - set what a request sets
+ * @info: the request; rchar_parse_settings() found nothing wrong
+ * @config: of the channel; in use, perhaps
+ */
+void rchar_parse_apply(struct genl_info *info, struct rchar_config *config)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(settings); i++) {
+		const struct setting *s = &settings[i];
+		u32 *field = (void *)config + s->offset;
+
+		if (info->attrs[s->attr])
+			WRITE_ONCE(*field, nla_get_u32(info->attrs[s->attr]));
+	}
+}
+
+static int get_node(struct genl_info *info, struct rchar_config *config)
+{
+	struct nlattr **attrs = info->attrs;
+
+	config->mode = 0600;
+	if (attrs[RCHAR_A_CHANNEL_MODE])
+		config->mode = nla_get_u32(attrs[RCHAR_A_CHANNEL_MODE]);
+	if (config->mode & ~0777)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_MODE, "mode must be 0 to 0777",
+			      -ERANGE);
+	config->uid = GLOBAL_ROOT_UID;
+	config->gid = GLOBAL_ROOT_GID;
+	if (attrs[RCHAR_A_CHANNEL_UID])
+		config->uid = make_kuid(current_user_ns(),
+					nla_get_u32(attrs[RCHAR_A_CHANNEL_UID]));
+	if (!uid_valid(config->uid))
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_UID, "no such uid here", -EINVAL);
+	if (attrs[RCHAR_A_CHANNEL_GID])
+		config->gid = make_kgid(current_user_ns(),
+					nla_get_u32(attrs[RCHAR_A_CHANNEL_GID]));
+	if (!gid_valid(config->gid))
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_GID, "no such gid here", -EINVAL);
+	return 0;
+}
+
+static int get_type(struct genl_info *info, struct rchar_config *config)
+{
+	if (!info->attrs[RCHAR_A_CHANNEL_TYPE])
+		return rchar_parse_missing(info, "the type is missing");
+	config->type = nla_get_u32(info->attrs[RCHAR_A_CHANNEL_TYPE]);
+	switch (config->type) {
+	case RCHAR_TYPE_STREAM:
+		return 0;
+	case RCHAR_TYPE_MESSAGE:
+		config->max_message = RCHAR_MESSAGE_DEFAULT;
+		return 0;
+	case RCHAR_TYPE_MEMORY:
+		return 0;
+	default:
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_TYPE, "no such type", -EINVAL);
+	}
+}
+
+static int get_listen(struct genl_info *info, struct rchar_config *config)
+{
+	int ret;
+
+	if (!info->attrs[RCHAR_A_CHANNEL_LOCAL])
+		return rchar_parse_missing(info, "listen where? the local address is missing");
+	if (info->attrs[RCHAR_A_CHANNEL_PEER])
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_PEER,
+			      "a listening channel has no peer address", -EINVAL);
+	if (info->attrs[RCHAR_A_CHANNEL_REMOTE])
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_REMOTE,
+			      "a listening channel has no remote name", -EINVAL);
+	ret = get_addr(info, RCHAR_A_CHANNEL_LOCAL, &config->local);
+	if (!ret && !rchar_addr_port(&config->local))
+		rchar_addr_set_port(&config->local, RCHAR_PORT);
+	return ret;
+}
+
+static int get_connect(struct genl_info *info, struct rchar_config *config)
+{
+	int ret;
+
+	if (!info->attrs[RCHAR_A_CHANNEL_PEER])
+		return rchar_parse_missing(info, "connect to whom? the peer's address is missing");
+	ret = get_addr(info, RCHAR_A_CHANNEL_PEER, &config->peer);
+	if (ret)
+		return ret;
+	if (rchar_addr_any(&config->peer))
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_PEER,
+			      "the peer's address cannot be the wildcard", -EINVAL);
+	if (!rchar_addr_port(&config->peer))
+		rchar_addr_set_port(&config->peer, RCHAR_PORT);
+	strscpy(config->remote, config->name, sizeof(config->remote));
+	if (info->attrs[RCHAR_A_CHANNEL_REMOTE]) {
+		ret = get_name(info, RCHAR_A_CHANNEL_REMOTE, config->remote);
+		if (ret)
+			return ret;
+	}
+	if (!info->attrs[RCHAR_A_CHANNEL_LOCAL])
+		return 0;
+	ret = get_addr(info, RCHAR_A_CHANNEL_LOCAL, &config->local);
+	if (ret)
+		return ret;
+	if (config->local.ss_family != config->peer.ss_family)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_LOCAL,
+			      "local and peer address are of different families",
+			      -EINVAL);
+	rchar_addr_set_port(&config->local, 0);
+	return 0;
+}
+
+/* What a memory channel that listens exports, and no other channel does. */
+static int get_region(struct genl_info *info, struct rchar_config *config)
+{
+	static const int only[] = { RCHAR_A_CHANNEL_SIZE, RCHAR_A_CHANNEL_ACCESS,
+				    RCHAR_A_CHANNEL_ATOMICS };
+	struct nlattr **attrs = info->attrs;
+	int i;
+
+	if (config->type != RCHAR_TYPE_MEMORY || config->role != RCHAR_ROLE_LISTEN) {
+		for (i = 0; i < ARRAY_SIZE(only); i++)
+			if (attrs[only[i]])
+				return rchar_parse_refuse(info, only[i],
+					      "only a memory channel that listens has a size, an access and atomics",
+					      -EINVAL);
+		return 0;
+	}
+	if (!attrs[RCHAR_A_CHANNEL_SIZE])
+		return rchar_parse_missing(info, "how much memory? the size is missing");
+	config->size = nla_get_u64(attrs[RCHAR_A_CHANNEL_SIZE]);
+	if (!config->size || config->size > RCHAR_REGION_SIZE_MAX)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_SIZE, "size must be 1 to 512g",
+			      -ERANGE);
+	config->access = RCHAR_ACCESS_RW;
+	if (attrs[RCHAR_A_CHANNEL_ACCESS])
+		config->access = nla_get_u32(attrs[RCHAR_A_CHANNEL_ACCESS]);
+	if (config->access != RCHAR_ACCESS_RW && config->access != RCHAR_ACCESS_RO)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ACCESS, "access is ro or rw", -EINVAL);
+	config->atomics = RCHAR_ATOMICS_SW;
+	if (attrs[RCHAR_A_CHANNEL_ATOMICS])
+		config->atomics = nla_get_u32(attrs[RCHAR_A_CHANNEL_ATOMICS]);
+	if (config->atomics != RCHAR_ATOMICS_SW && config->atomics != RCHAR_ATOMICS_HW)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ATOMICS, "atomics is sw or hw", -EINVAL);
+	return 0;
+}
+
+static int get_role(struct genl_info *info, struct rchar_config *config)
+{
+	if (!info->attrs[RCHAR_A_CHANNEL_ROLE])
+		return rchar_parse_missing(info, "listen or connect? the role is missing");
+	config->role = nla_get_u32(info->attrs[RCHAR_A_CHANNEL_ROLE]);
+	if (config->role == RCHAR_ROLE_LISTEN)
+		return get_listen(info, config);
+	if (config->role == RCHAR_ROLE_CONNECT)
+		return get_connect(info, config);
+	return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ROLE, "no such role", -EINVAL);
+}
+
+/**
+ * rchar_parse_config() - the channel that a request describes
+ * @info: the request
+ * @config: set
+ *
+ * Return: 0; -EINVAL, -ERANGE or -EAFNOSUPPORT, with words for the administrator.
+ */
+int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
+{
+	int ret;
+
+	*config = (struct rchar_config){
+		.zero_copy_min = RCHAR_ZERO_COPY_MIN_DEFAULT,
+		.window = RCHAR_WINDOW_DEFAULT,
+		.backlog = RCHAR_BACKLOG_DEFAULT,
+		.open_timeout_ms = RCHAR_OPEN_TIMEOUT_MS,
+		.recovery_timeout_ms = RCHAR_RECOVERY_TIMEOUT_MS,
+		.linger_ms = RCHAR_LINGER_MS,
+	};
+	ret = rchar_parse_name(info, config->name) ?:
+	      get_type(info, config) ?:
+	      get_role(info, config) ?:
+	      get_region(info, config) ?:
+	      get_node(info, config) ?:
+	      rchar_parse_settings(info, config->type);
+	if (!ret)
+		rchar_parse_apply(info, config);
+	return ret;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private data of connection requests, replies and rejects in host form: encode,
+ * decode, check. Pure.
+ */
+#ifndef RCHAR_PRIVDATA_H
+#define RCHAR_PRIVDATA_H
+
+#include <linux/types.h>
+#include "wire.h"
+
+/**
+ * struct rchar_privdata - what one side says of itself when a connection is made
+ * @link_id: the link this connection is a lane of
+ * @epoch: the acceptor's mark of that link; 0 in a request that starts afresh
+ * @attempt: counts the initiator's attempts
+ * @caps: RCHAR_CAP_*
+ * @frame_size: payload bytes of each of its receive buffers
+ * @resume: next sequence number it expects
+ * @depth: receive buffers it has posted
+ * @lane: index of the lane
+ * @lanes: lanes it would like
+ * @nonce: random, fresh for every attempt
+ */
+struct rchar_privdata {
+	u64 link_id;
+	u32 epoch;
+	u32 attempt;
+	u32 caps;
+	u32 frame_size;
+	u32 resume;
+	u16 depth;
+	u8 lane;
+	u8 lanes;
+	u8 nonce[RCHAR_WIRE_NONCE_LEN];
+};
+
+/* How well formed private data is. */
+enum rchar_privdata_error {
+	RCHAR_PRIVDATA_OK,
+	RCHAR_PRIVDATA_SHORT,
+	RCHAR_PRIVDATA_MAGIC,
+	RCHAR_PRIVDATA_VERSION,
+	RCHAR_PRIVDATA_FIELD,
+};
+
+void rchar_privdata_encode(struct rchar_wire_privdata *wire, const struct rchar_privdata *conn);
+enum rchar_privdata_error rchar_privdata_decode(struct rchar_privdata *conn, const void *data,
+					size_t len);
+void rchar_reject_encode(struct rchar_wire_reject *wire, u16 reason, u32 error);
+bool rchar_reject_decode(const void *data, size_t len, u16 *reason);
+
+#endif /* RCHAR_PRIVDATA_H */

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Channels are added and deleted. */
+#include "admin.h"
+#include <linux/netlink.h>
+#include <net/net_namespace.h>
+#include "base/notify.h"
+#include "channel.h"
+#include "link/link.h"
+#include "link/listener.h"
+#include "session.h"
+#include "type.h"
+
+/* ---- add ---- */
+
+static int attach(struct rchar_channel *channel)
+{
+	struct rchar_config *config = &channel->config;
+
+	if (config->role == RCHAR_ROLE_LISTEN)
+		channel->listener = rchar_listener_get(channel->net, &config->local);
+	else
+		channel->link = rchar_link_connect(channel->net, &config->local,
+						   &config->peer);
+	return channel->listener || channel->link ? 0 : -ENOMEM;
+}
+
+/* The next of so many sessions, with a reference; NULL when that one is being freed. */
+static struct rchar_session *rotate(struct rchar_channel *channel, u32 *left)
+{
+	struct rchar_session *s;
+
+	lockdep_assert_held(&channel->lock);
+	s = list_first_entry_or_null(&channel->sessions, struct rchar_session, channel_entry);
+	*left = s ? *left - 1 : 0;
+	if (!s)
+		return NULL;
+	list_move_tail(&s->channel_entry, &channel->sessions);
+	return kref_get_unless_zero(&s->ref) ? s : NULL;
+}
+
+/*
+ * Open files and waiting peers hear of it; what was closed before lingers on. One session at a
+ * time: peers and programs choose how many there are.
+ */
+static void fail_sessions(struct rchar_channel *channel)
+{
+	struct rchar_session *s;
+	u32 left;
+
+	spin_lock_bh(&channel->lock);
+	WRITE_ONCE(channel->dead, true);
+	/* No new ones from here on; of those there are some may go meanwhile. */
+	left = channel->nr_sessions;
+	while (left) {
+		s = rotate(channel, &left);
+		spin_unlock_bh(&channel->lock);
+		if (s && READ_ONCE(s->state) != RCHAR_SESSION_CLOSING)
+			rchar_session_delete(s);
+		if (s)
+			rchar_session_put(s);
+		cond_resched();
+		spin_lock_bh(&channel->lock);
+	}
+	spin_unlock_bh(&channel->lock);
+	if (channel->type->channel_dead)
+		channel->type->channel_dead(channel);
+}
+
+static void detach(struct rchar_channel *channel)
+{
+	if (channel->listener)
+		rchar_listener_put(channel->listener);
+	WRITE_ONCE(channel->listener, NULL);
+	if (channel->link)
+		rchar_link_unuse(channel->link);
+}
+
+static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
+{
+	int ret = rchar_channel_reserve(channel, extack);
+
+	if (ret)
+		return ret;
+	ret = attach(channel);
+	if (ret)
+		goto err_unlist;
+	ret = cdev_device_add(&channel->cdev, &channel->dev);
+	if (ret) {
+		NL_SET_ERR_MSG(extack, "the device node could not be made");
+		goto err_detach;
+	}
+	rchar_channel_enlist(channel);
+	rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_NEW_NTF);
+	return 0;
+
+err_detach:
+	fail_sessions(channel);	/* a node may have been open for a moment */
+	detach(channel);
+err_unlist:
+	rchar_channel_unlist(channel);
+	return ret;
+}
+
+/**
+ * rchar_channel_add() - make a channel and its node
+ * @net: network namespace
+ * @config: checked by the caller
+ * @type: the type and role that it says
+ * @extack: takes the words of a refusal
+ *
+ * Context: process.
+ * Return: 0, -EEXIST, -ENOSPC, -ENOMEM, or what the driver core said.
+ */
+int rchar_channel_add(struct net *net, const struct rchar_config *config,
+		      const struct rchar_type *type, struct netlink_ext_ack *extack)
+{
+	struct rchar_channel *channel = rchar_channel_create(net, config, type);
+	int ret = 0;
+
+	if (!channel)
+		return -ENOMEM;
+	if (type->channel_create)
+		ret = type->channel_create(channel, extack);
+	if (!ret) {
+		rchar_channel_config_lock();
+		ret = add(channel, extack);
+		rchar_channel_config_unlock();
+	}
+	if (ret)
+		rchar_channel_put(channel);
+	return ret;
+}
+
+/* ---- delete ---- */
+
+/* Out of the tables, its sessions and its node end. The table's reference is the caller's. */
+static void end(struct rchar_channel *channel)
+{
+	rchar_channel_unlist(channel);
+	fail_sessions(channel);
+	cdev_device_del(&channel->cdev, &channel->dev);
+}
+
+/*
+ * The rest waits for peers and devices, so it must not hold the mutex: others add, delete and
+ * look at channels meanwhile, also one of the same name.
+ */
+static void del(struct rchar_channel *channel)
+{
+	if (channel->type->channel_revoke)
+		channel->type->channel_revoke(channel);
+	rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
+	detach(channel);
+	if (channel->type->channel_free)
+		channel->type->channel_free(channel);
+	rchar_channel_put(channel);
+}
+
+/**
+ * rchar_channel_del() - delete by name
+ * @net: network namespace
+ * @name: the name
+ *
+ * The initial namespace deletes channels of any. They hold their namespace, which may
+ * have no other way left to be reached, and the name is taken for the whole host.
+ *
+ * Return: 0 or -ENODEV.
+ */
+int rchar_channel_del(struct net *net, const char *name)
+{
+	struct rchar_channel *channel;
+
+	rchar_channel_config_lock();
+	channel = rchar_channel_find_locked(net, name);
+	if (channel)
+		end(channel);
+	rchar_channel_config_unlock();
+	if (!channel)
+		return -ENODEV;
+	del(channel);
+	return 0;
+}
+
+/**
+ * rchar_channel_del_all() - at module unload
+ */
+void rchar_channel_del_all(void)
+{
+	struct rchar_channel *channel;
+
+	do {
+		rchar_channel_config_lock();
+		channel = rchar_channel_find_locked(&init_net, NULL);
+		if (channel)
+			end(channel);
+		rchar_channel_config_unlock();
+		if (channel)
+			del(channel);
+	} while (channel);
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "channel.h"
+#include <linux/hashtable.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/stringhash.h>
+#include <linux/netlink.h>
+#include <linux/poll.h>
+#include <linux/xarray.h>
+#include <net/net_namespace.h>
+#include "base/addr.h"
+#include "base/inject.h"
+#include "base/ledger.h"
+#include "base/notify.h"
+#include "compat/compat.h"
+#include "link/link.h"
+#include "link/listener.h"
+#include "type.h"
+
+static DEFINE_MUTEX(channels_mutex);	/* protects the table and settings */
+static DEFINE_XARRAY_ALLOC(channels);	/* by id; lookups under RCU */
+static DEFINE_HASHTABLE(names, 10);	/* the same by name: a peer may ask for one in each frame */
+static dev_t first_dev;
+static struct class channel_class = { .name = "rchar" };
+
+static char *devnode(rchar_compat_const struct device *dev, umode_t *mode, kuid_t *uid,
+		     kgid_t *gid)
+{
+	const struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
+
+	/* Asked for the name alone when the node goes. */
+	if (mode)
+		*mode = channel->config.mode;
+	if (uid)
+		*uid = channel->config.uid;
+	if (gid)
+		*gid = channel->config.gid;
+	return kasprintf(GFP_KERNEL, "rchar/%s", channel->config.name);
+}
+
+static void release(struct device *dev)
+{
+	struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
+
+	put_net(channel->net);
+	if (channel->type->channel_free)
+		channel->type->channel_free(channel);
+	rchar_ledger_del(RCHAR_OBJ_CHANNEL);
+	kfree_rcu(channel, rcu);
+}
+
+static const struct device_type channel_device_type = {
+	.name = "rchar_channel",
+	.devnode = devnode,
+	.release = release,
+};
+
+/* ---- the table ---- */
+
+static u32 hash_of(const char *name)
+{
+	return full_name_hash(NULL, name, strlen(name));
+}
+
+static struct rchar_channel *find_by_name(const char *name)
+{
+	struct rchar_channel *channel;
+
+	lockdep_assert_held(&channels_mutex);
+	hash_for_each_possible(names, channel, name_entry, hash_of(name))
+		if (!strcmp(channel->config.name, name))
+			return channel;
+	return NULL;
+}
+
+/**
+ * rchar_channel_find_locked() - by name
+ * @net: network namespace; the initial one sees channels of any
+ * @name: the name; NULL: the first that there is, of any namespace
+ *
+ * Context: with rchar_channel_config_lock().
+ * Return: the channel, without a reference, or NULL.
+ */
+struct rchar_channel *rchar_channel_find_locked(struct net *net, const char *name)
+{
+	struct rchar_channel *channel;
+	unsigned long id = 0;
+
+	lockdep_assert_held(&channels_mutex);
+	if (!name)
+		return xa_find(&channels, &id, ULONG_MAX, XA_PRESENT);
+	channel = find_by_name(name);
+	return channel && (channel->net == net || net_eq(net, &init_net)) ? channel : NULL;
+}
+
+/**
+ * rchar_channel_find() - by name
+ * @net: network namespace
+ * @name: the name
+ *
+ * Return: the channel, with a reference, or NULL.
+ */
+struct rchar_channel *rchar_channel_find(struct net *net, const char *name)
+{
+	struct rchar_channel *channel;
+
+	mutex_lock(&channels_mutex);
+	channel = find_by_name(name);
+	if (channel && channel->net == net)
+		rchar_channel_get(channel);
+	else
+		channel = NULL;
+	mutex_unlock(&channels_mutex);
+	return channel;
+}
+
+static bool listens_at(const struct rchar_channel *channel,
+		       const struct sockaddr_storage *local)
+{
+	const struct sockaddr_storage *addr = &channel->config.local;
+
+	return channel->config.role == RCHAR_ROLE_LISTEN &&
+	       addr->ss_family == local->ss_family &&
+	       rchar_addr_port(addr) == rchar_addr_port(local) &&
+	       (rchar_addr_any(addr) || rchar_addr_same_host(addr, local));
+}
+
+/**
+ * rchar_channel_find_listening() - the channel that a peer asks for
+ * @net: network namespace
+ * @local: the address and port it called
+ * @name: the name
+ *
+ * Context: any but hard interrupt.
+ * Return: the channel, with a reference, or NULL.
+ */
+struct rchar_channel *rchar_channel_find_listening(struct net *net,
+						   const struct sockaddr_storage *local,
+						   const char *name)
+{
+	struct rchar_channel *channel, *found = NULL;
+	unsigned int walked = 0;
+
+	rcu_read_lock();
+	hash_for_each_possible_rcu(names, channel, name_entry, hash_of(name)) {
+		walked++;
+		if (channel->net == net && !strcmp(channel->config.name, name) &&
+		    listens_at(channel, local) &&
+		    kobject_get_unless_zero(&channel->dev.kobj)) {
+			found = channel;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	rchar_inject_walked(walked);
+	return found;
+}
+
+/**
+ * rchar_channel_next() - walk the table
+ * @id: where to look next, 0 to begin; advanced
+ *
+ * Return: the next channel, with a reference, or NULL.
+ */
+struct rchar_channel *rchar_channel_next(u32 *id)
+{
+	struct rchar_channel *channel;
+	unsigned long index = *id;
+
+	mutex_lock(&channels_mutex);
+	channel = xa_find(&channels, &index, U32_MAX, XA_PRESENT);
+	if (channel)
+		rchar_channel_get(channel);
+	mutex_unlock(&channels_mutex);
+	*id = index + 1;
+	return channel;
+}
+
+/**
+ * rchar_channel_config_lock() - for who changes settings or the table
+ */
+void rchar_channel_config_lock(void)
+{
+	mutex_lock(&channels_mutex);
+}
+
+/**
+ * rchar_channel_config_unlock() - undo rchar_channel_config_lock()
+ */
+void rchar_channel_config_unlock(void)
+{
+	mutex_unlock(&channels_mutex);
+}
+
+/* ---- for admin.c ---- */
+
+/**
+ * rchar_channel_create() - a channel, not in the table yet
+ * @net: network namespace
+ * @config: what a person said
+ * @type: the type and role that it says
+ *
+ * Return: the channel, with one reference, or NULL.
+ */
+struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
+					   const struct rchar_type *type)
+{
+	struct rchar_channel *channel = kzalloc(sizeof(*channel), GFP_KERNEL);
+
+	if (!channel)
+		return NULL;
+	rchar_ledger_add(RCHAR_OBJ_CHANNEL);
+	channel->net = get_net(net);
+	channel->config = *config;
+	channel->type = type;
+	channel->reason_at = jiffies;
+	spin_lock_init(&channel->lock);
+	INIT_LIST_HEAD(&channel->sessions);
+	INIT_LIST_HEAD(&channel->acceptors);
+	INIT_LIST_HEAD(&channel->waiting);
+	device_initialize(&channel->dev);
+	channel->dev.class = &channel_class;
+	channel->dev.type = &channel_device_type;
+	cdev_init(&channel->cdev, type->fops);
+	channel->cdev.owner = THIS_MODULE;
+	return channel;
+}
+
+/**
+ * rchar_channel_reserve() - take a name and a number
+ * @channel: the channel; nobody finds it yet
+ * @extack: takes the words of a refusal
+ *
+ * Context: with rchar_channel_config_lock().
+ * Return: 0, -EEXIST, -ENOSPC, -ENOMEM.
+ */
+int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack)
+{
+	struct rchar_channel *other;
+	int ret;
+
+	lockdep_assert_held(&channels_mutex);
+	other = find_by_name(channel->config.name);
+	if (other) {
+		if (other->net == channel->net)
+			NL_SET_ERR_MSG(extack, "a channel of that name exists");
+		else
+			NL_SET_ERR_MSG(extack, "a channel of that name exists in another network namespace");
+		return -EEXIST;
+	}
+	ret = xa_alloc(&channels, &channel->id, NULL,
+		       XA_LIMIT(0, RCHAR_CHANNELS_MAX - 1), GFP_KERNEL);
+	if (ret) {
+		if (ret == -EBUSY)
+			NL_SET_ERR_MSG(extack, "there are 4096 channels already");
+		return ret == -EBUSY ? -ENOSPC : ret;
+	}
+	channel->dev.devt = MKDEV(MAJOR(first_dev), channel->id);
+	ret = dev_set_name(&channel->dev, "%s", channel->config.name);
+	if (ret)
+		xa_erase(&channels, channel->id);
+	return ret;
+}
+
+/**
+ * rchar_channel_enlist() - from here on others find a channel
+ * @channel: after rchar_channel_reserve(); the table takes over the caller's reference
+ *
+ * Context: with rchar_channel_config_lock().
+ */
+void rchar_channel_enlist(struct rchar_channel *channel)
+{
+	lockdep_assert_held(&channels_mutex);
+	xa_store(&channels, channel->id, channel, GFP_KERNEL);	/* reserved: no failure */
+	hash_add_rcu(names, &channel->name_entry, hash_of(channel->config.name));
+}
+
+/**
+ * rchar_channel_unlist() - undo rchar_channel_reserve() and rchar_channel_enlist()
+ * @channel: the channel; the caller takes over the table's reference
+ *
+ * Context: with rchar_channel_config_lock().
+ */
+void rchar_channel_unlist(struct rchar_channel *channel)
+{
+	lockdep_assert_held(&channels_mutex);
+	xa_erase(&channels, channel->id);
+	hash_del_rcu(&channel->name_entry);
+}
+
+/* ---- state ---- */
+
+static enum rchar_channel_state listen_state(struct rchar_listener *listener,
+					     enum rchar_reason *reason,
+					     unsigned long *at)
+{
+	*reason = READ_ONCE(listener->reason);
+	*at = READ_ONCE(listener->reason_at);
+	return READ_ONCE(listener->cm_id) ? RCHAR_CHANNEL_LISTENING :
+					    RCHAR_CHANNEL_WAITING;
+}
+
+static enum rchar_channel_state connect_state(struct rchar_link *link,
+					      enum rchar_reason *reason,
+					      unsigned long *at)
+{
+	enum rchar_channel_state state;
+
+	spin_lock_bh(&link->lock);
+	*reason = link->reason;
+	*at = link->reason_at;
+	switch (link->state) {
+	case RCHAR_LINK_UP:
+		state = RCHAR_CHANNEL_UP;
+		*reason = RCHAR_REASON_NONE;
+		break;
+	case RCHAR_LINK_CONNECTING:
+		state = RCHAR_CHANNEL_CONNECTING;
+		break;
+	default:
+		state = *reason ? RCHAR_CHANNEL_RETRYING : RCHAR_CHANNEL_CONNECTING;
+	}
+	spin_unlock_bh(&link->lock);
+	return state;
+}
+
+/**
+ * rchar_channel_state() - what a channel is doing, and what is wrong
+ * @channel: the channel
+ * @reason: set: of the listener or link when that does not work, else of the last
+ *	    open() that failed
+ * @age_ms: set: how long ago
+ *
+ * Context: the channel's listener and link must not go meanwhile: with
+ * rchar_channel_config_lock(), or from an event of theirs.
+ */
+enum rchar_channel_state rchar_channel_state(struct rchar_channel *channel,
+					     enum rchar_reason *reason, u64 *age_ms)
+{
+	enum rchar_channel_state state = RCHAR_CHANNEL_DELETED;
+	struct rchar_listener *listener = READ_ONCE(channel->listener);
+	struct rchar_link *link = channel->link;
+	unsigned long at = jiffies;
+
+	*reason = RCHAR_REASON_NONE;
+	if (READ_ONCE(channel->dead))
+		*reason = RCHAR_REASON_DELETED;
+	else if (listener)
+		state = listen_state(listener, reason, &at);
+	else if (link)
+		state = connect_state(link, reason, &at);
+	if (!*reason) {
+		*reason = READ_ONCE(channel->reason);
+		at = READ_ONCE(channel->reason_at);
+	}
+	*age_ms = jiffies_to_msecs(jiffies - at);
+	return state;
+}
+
+/* Under RCU and not the mutex: a link may change while a channel is being added. */
+static void tell_changed(struct rchar_listener *listener, struct rchar_link *link)
+{
+	struct rchar_channel *channel;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&channels, id, channel)
+		if ((listener && READ_ONCE(channel->listener) == listener) ||
+		    (link && channel->link == link))
+			rchar_notify_channel(channel,
+						    RCHAR_CMD_CHANNEL_STATE_NTF);
+	rcu_read_unlock();
+}
+
+/**
+ * rchar_channel_listener_changed() - a listener starts or stops to listen
+ * @listener: the listener
+ */
+void rchar_channel_listener_changed(struct rchar_listener *listener)
+{
+	tell_changed(listener, NULL);
+}
+
+/**
+ * rchar_channel_link_changed() - a link comes up or goes down
+ * @link: the link
+ */
+void rchar_channel_link_changed(struct rchar_link *link)
+{
+	tell_changed(NULL, link);
+}
+
+/**
+ * rchar_channel_init() - at module load
+ */
+int rchar_channel_init(void)
+{
+	int ret;
+
+	ret = alloc_chrdev_region(&first_dev, 0, RCHAR_CHANNELS_MAX, KBUILD_MODNAME);
+	if (ret)
+		return ret;
+	ret = class_register(&channel_class);
+	if (ret)
+		unregister_chrdev_region(first_dev, RCHAR_CHANNELS_MAX);
+	return ret;
+}
+
+/**
+ * rchar_channel_exit() - at module unload, after the sessions
+ */
+void rchar_channel_exit(void)
+{
+	rchar_ledger_wait(RCHAR_OBJ_CHANNEL);
+	class_unregister(&channel_class);
+	unregister_chrdev_region(first_dev, RCHAR_CHANNELS_MAX);
+	xa_destroy(&channels);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* A named device: what 'rchar add' makes. */
+#ifndef RCHAR_CHANNEL_H
+#define RCHAR_CHANNEL_H
+
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/list.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include "base/stats.h"
+#include "proto/wire.h"
+#include "uapi/linux/rdma_char.h"
+
+struct net;
+struct netlink_ext_ack;
+struct rchar_link;
+struct rchar_listener;
+struct rchar_type;
+
+/* Defaults and limits of what can be set; the limits are in the netlink policy. */
+#define RCHAR_WINDOW_DEFAULT		(1u << 20)
+#define RCHAR_ZERO_COPY_MIN_DEFAULT	(256u << 10)
+#define RCHAR_ZERO_COPY_MIN_MAX		(1u << 30)
+#define RCHAR_WINDOW_MIN		(64u << 10)
+#define RCHAR_WINDOW_MAX		(256u << 20)
+#define RCHAR_MESSAGE_DEFAULT		(1u << 20)
+#define RCHAR_MESSAGE_MAX		RCHAR_WIRE_MESSAGE_MAX
+#define RCHAR_BACKLOG_DEFAULT		128
+#define RCHAR_BACKLOG_MAX		65535
+#define RCHAR_OPEN_TIMEOUT_MS		30000
+#define RCHAR_RECOVERY_TIMEOUT_MS	60000
+#define RCHAR_LINGER_MS			30000
+#define RCHAR_TIMEOUT_MS_MAX		(24u * 3600 * 1000)
+#define RCHAR_CHANNELS_MAX		4096
+
+/**
+ * struct rchar_config - what a person says of a channel
+ * @name: of the node
+ * @type: enum rchar_channel_type
+ * @role: enum rchar_role
+ * @local: listen: where; connect: where from, or family AF_UNSPEC
+ * @peer: connect: whom
+ * @remote: connect: the channel's name there
+ * @mode: permission bits of the node
+ * @uid: owner of the node
+ * @gid: group of the node
+ * @zero_copy_min: bytes of a write() from which on the peer reads them; 0: never
+ * @window: bytes a session may hold unread, and sent but not acknowledged
+ * @max_message: longest message, bytes; 0 but for message channels
+ * @backlog: sessions that may wait for open()
+ * @open_timeout_ms: how long open() waits for the peer's answer
+ * @recovery_timeout_ms: how long a session waits for a lost link
+ * @size: memory, listen: bytes to export
+ * @access: memory, listen: enum rchar_access
+ * @atomics: memory, listen: enum rchar_atomics
+ * @linger_ms: how long queued bytes may go on after the last close()
+ */
+struct rchar_config {
+	char name[RCHAR_NAME_MAX + 1];
+	u32 type;
+	u32 role;
+	struct sockaddr_storage local;
+	struct sockaddr_storage peer;
+	char remote[RCHAR_NAME_MAX + 1];
+	u32 mode;
+	kuid_t uid;
+	kgid_t gid;
+	u32 zero_copy_min;
+	u32 window;
+	u32 max_message;
+	u32 backlog;
+	u32 open_timeout_ms;
+	u32 recovery_timeout_ms;
+	u32 linger_ms;
+	u64 size;
+	u32 access;
+	u32 atomics;
+};
+
+/**
+ * struct rchar_channel - one device
+ * @dev: its release frees the channel
+ * @cdev: an open file holds it, and it holds @dev
+ * @rcu: lookups by the peer run under RCU
+ * @name_entry: of the table of names
+ * @id: index in the table and minor number
+ * @net: network namespace it was added in; holds a reference
+ * @config: fixed parts are constant; the rest is set under the channels' mutex and
+ *	    read with READ_ONCE
+ * @type: what it does
+ * @listener: listen role
+ * @link: connect role
+ * @lock: protects the lists and @dead; taken before a session's lock
+ * @dead: deleted: no session may come
+ * @sessions: all of them
+ * @acceptors: opened here, waiting for a peer
+ * @waiting: opened by peers, waiting for open()
+ * @nr_sessions: length of @sessions
+ * @nr_waiting: length of @waiting
+ * @nr_importers: of @sessions, those with registrations of its memory
+ * @reason: why the last open() failed
+ * @reason_at: jiffies of that
+ * @stats: counters
+ * @priv: of the type, until it is deleted; @lock
+ * @pinned: bytes of programs' memory in use
+ */
+struct rchar_channel {
+	struct device dev;
+	struct cdev cdev;
+	struct rcu_head rcu;
+	struct hlist_node name_entry;
+	u32 id;
+	struct net *net;
+	struct rchar_config config;
+	const struct rchar_type *type;
+	struct rchar_listener *listener;
+	struct rchar_link *link;
+	spinlock_t lock;
+	bool dead;
+	struct list_head sessions;
+	struct list_head acceptors;
+	struct list_head waiting;
+	u32 nr_sessions;
+	u32 nr_waiting;
+	u32 nr_importers;
+	enum rchar_reason reason;
+	unsigned long reason_at;
+	struct rchar_stats stats;
+	void *priv;
+	atomic64_t pinned;
+};
+
+struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
+					   const struct rchar_type *type);
+int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack);
+void rchar_channel_enlist(struct rchar_channel *channel);
+void rchar_channel_unlist(struct rchar_channel *channel);
+struct rchar_channel *rchar_channel_find_locked(struct net *net, const char *name);
+struct rchar_channel *rchar_channel_find(struct net *net, const char *name);
+struct rchar_channel *rchar_channel_find_listening(struct net *net,
+						   const struct sockaddr_storage *local,
+						   const char *name);
+struct rchar_channel *rchar_channel_next(u32 *id);
+void rchar_channel_config_lock(void);
+void rchar_channel_config_unlock(void);
+enum rchar_channel_state rchar_channel_state(struct rchar_channel *channel,
+					     enum rchar_reason *reason, u64 *age_ms);
+void rchar_channel_listener_changed(struct rchar_listener *listener);
+void rchar_channel_link_changed(struct rchar_link *link);
+
+static inline void rchar_channel_get(struct rchar_channel *channel)
+{
+	get_device(&channel->dev);
+}
+
+/* Process context: the last one frees a device. */
+static inline void rchar_channel_put(struct rchar_channel *channel)
+{
+	put_device(&channel->dev);
+}
+
+int rchar_channel_init(void);
+void rchar_channel_exit(void);
+
+#endif /* RCHAR_CHANNEL_H */

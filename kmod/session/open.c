@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How sessions begin: open() here meets OPEN from there. */
+#include "base/account.h"
+#include "base/seq.h"
+#include "channel.h"
+#include "link/rxbuf.h"
+#include "link/txbuf.h"
+#include "session_priv.h"
+#include "type.h"
+
+static u8 open_flags_shut(u8 open_flags)
+{
+	return (open_flags & RCHAR_OPEN_NOSEND ? RCHAR_SHUT_WR : 0) |
+	       (open_flags & RCHAR_OPEN_NORECV ? RCHAR_SHUT_RD : 0);
+}
+
+/* ---- open() of the device ---- */
+
+/* Into the link's table, and on its way when the link is up. */
+static int start_opening(struct rchar_session *s, struct rchar_link *link)
+{
+	u32 id;
+
+	lockdep_assert_held(&s->lock);
+	if (xa_alloc_cyclic_bh(&link->sessions, &id, s, xa_limit_32b,
+			       &link->next_session, GFP_ATOMIC) < 0) {
+		s->state = RCHAR_SESSION_DEAD;
+		return -ENOMEM;
+	}
+	rchar_session_get(s);	/* the table's */
+	rchar_session_bind(s, link, id);
+	/* Otherwise session_up() will. */
+	if (READ_ONCE(link->state) == RCHAR_LINK_UP)
+		s->wanted |= BIT(RCHAR_OP_OPEN);
+	rchar_session_send_wanted(s);
+	return 0;
+}
+
+static struct rchar_session *open_connect(struct rchar_channel *channel, u8 open_flags)
+{
+	u32 timeout_ms = READ_ONCE(channel->config.open_timeout_ms);
+	struct rchar_session *s;
+	int ret;
+
+	s = rchar_session_create(channel, RCHAR_SESSION_OPENING, RCHAR_GFP_PROGRAM);
+	if (!s)
+		return ERR_PTR(-ENOMEM);
+	s->initiator = true;
+	s->open_flags = open_flags;
+	s->deadline = jiffies + msecs_to_jiffies(timeout_ms);
+	if (open_flags & RCHAR_OPEN_NOSEND)
+		s->shut |= RCHAR_SESSION_FIN_SENT;
+	if (open_flags & RCHAR_OPEN_NORECV)
+		s->shut |= RCHAR_SESSION_STOP_SENT;
+	/* While it is not dead the channel is a user of the link. */
+	spin_lock_bh(&channel->lock);
+	if (channel->dead) {
+		spin_unlock_bh(&channel->lock);
+		rchar_session_discard(s);
+		return ERR_PTR(-ENODEV);
+	}
+	rchar_session_add(s);
+	spin_lock(&s->lock);
+	ret = start_opening(s, channel->link);
+	spin_unlock(&s->lock);
+	spin_unlock_bh(&channel->lock);
+	if (ret)
+		rchar_session_put(s);
+	return ret ? ERR_PTR(ret) : s;
+}
+
+static struct rchar_session *first_waiting(struct rchar_channel *channel)
+{
+	lockdep_assert_held(&channel->lock);
+	return list_first_entry_or_null(&channel->waiting, struct rchar_session,
+					wait_entry);
+}
+
+/**
+ * rchar_session_unlist_waiting() - a session leaves the backlog
+ * @s: the session, in the backlog; the channel's lock is held. The caller takes over the
+ *     backlog's reference.
+ */
+void rchar_session_unlist_waiting(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->channel->lock);
+	list_del_init(&s->wait_entry);
+	WRITE_ONCE(s->in_backlog, false);
+	WRITE_ONCE(s->channel->nr_waiting, s->channel->nr_waiting - 1);
+	atomic_dec(&s->link->account->waiting);
+}
+
+/* The session of a peer that gave up before anybody opened, and left nothing to read. */
+static bool nothing_left(struct rchar_session *s)
+{
+	return READ_ONCE(s->state) == RCHAR_SESSION_DEAD && !rchar_session_readable(s);
+}
+
+/* The first of the backlog, out of it, with its reference; or NULL. */
+static struct rchar_session *take_waiting(struct rchar_channel *channel)
+{
+	struct rchar_session *s;
+
+	while ((s = first_waiting(channel))) {
+		rchar_session_unlist_waiting(s);
+		if (!nothing_left(s))
+			return s;
+		rchar_session_put(s);
+	}
+	return NULL;
+}
+
+/* open() took it from the backlog: from here on the window is the program's. */
+static void take_over(struct rchar_session *s, u8 open_flags)
+{
+	spin_lock(&s->lock);
+	s->open_flags = open_flags;
+	rchar_session_held_by_program(s);
+	if (s->state == RCHAR_SESSION_WAITING) {
+		rchar_session_move(s, RCHAR_SESSION_OPEN);
+		if (rchar_seq_before(s->rx_edge, s->rx_read + s->window))
+			s->wanted |= BIT(RCHAR_OP_WINDOW);
+		rchar_session_shut(s, open_flags_shut(open_flags));
+	}
+	spin_unlock(&s->lock);
+}
+
+static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_flags)
+{
+	struct rchar_session *s, *acceptor;
+
+	/* Perhaps not needed. */
+	acceptor = rchar_session_create(channel, RCHAR_SESSION_ACCEPTING, RCHAR_GFP_PROGRAM);
+	if (!acceptor)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_bh(&channel->lock);
+	if (channel->dead) {
+		spin_unlock_bh(&channel->lock);
+		rchar_session_discard(acceptor);
+		return ERR_PTR(-ENODEV);
+	}
+	s = take_waiting(channel);
+	if (s) {
+		take_over(s, open_flags);
+	} else {
+		s = acceptor;
+		acceptor = NULL;
+		s->open_flags = open_flags;
+		rchar_session_add(s);
+		list_add_tail(&s->wait_entry, &channel->acceptors);
+	}
+	spin_unlock_bh(&channel->lock);
+	rchar_session_discard(acceptor);
+	return s;
+}
+
+/**
+ * rchar_session_open() - open() of the device
+ * @channel: the channel
+ * @open_flags: RCHAR_OPEN_NOSEND for O_RDONLY, RCHAR_OPEN_NORECV for O_WRONLY
+ *
+ * Return: the session, perhaps still on its way (rchar_session_opening()), with a
+ * reference for the file; or -ENODEV when the channel is deleted, -ENOMEM.
+ */
+struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags)
+{
+	return channel->config.role == RCHAR_ROLE_CONNECT ?
+	       open_connect(channel, open_flags) : open_listen(channel, open_flags);
+}
+
+/* ---- OPEN from the peer ---- */
+
+static int refuse(struct rchar_link *link, u32 id, enum rchar_reason reason)
+{
+	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
+
+	txb = rchar_txbuf_alloc_reply(RCHAR_OP_REFUSED, sizeof(struct rchar_wire_status),
+				      link->account);
+	if (!txb)
+		return -ENOBUFS;
+	rchar_session_fill_status(txb, reason);
+	txb->hdr.session = id;
+	list_add(&txb->queue, &frames);
+	rchar_flow_queue(rchar_link_flow(link, id), &frames);
+	return 0;
+}
+
+/*
+ * A session for the backlog. No program has asked for it yet, so the peer answers for its
+ * memory: for twice the window (see "Memory bounds" in design.rst), or for that of a smaller
+ * window until a program opens.
+ */
+static struct rchar_session *create_waiting(struct rchar_channel *channel,
+					    struct rchar_link *link)
+{
+	u32 small = min(READ_ONCE(channel->config.window), RCHAR_WINDOW_MIN);
+	struct rchar_session *s;
+
+	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
+	if (!s)
+		return NULL;
+	s->held = RCHAR_SESSION_COST + 2 * (u64)s->window;
+	if (rchar_account_hold_half(link->account, s->held))
+		return s;
+	s->rx_edge = small;
+	s->held = RCHAR_SESSION_COST + 2 * (u64)small;
+	if (rchar_account_hold(link->account, s->held))
+		return s;
+	rchar_session_discard(s);
+	return ERR_PTR(-ENOBUFS);
+}
+
+/* A session that did not get into the link's table. */
+static void give_back(struct rchar_session *s, struct rchar_link *link)
+{
+	if (s->held)
+		rchar_account_release(link->account, s->held);
+	s->held = 0;
+	rchar_session_put(s);
+}
+
+/* The peer opened: give it to who waits, or put it into the backlog. */
+static enum rchar_reason take_peer(struct rchar_channel *channel,
+				   struct rchar_link *link, const struct rchar_hdr *hdr,
+				   const struct rchar_wire_open *open)
+{
+	struct rchar_session *s;
+
+	lockdep_assert_held(&channel->lock);
+	if (channel->dead)
+		return RCHAR_REASON_NO_CHANNEL;
+	s = list_first_entry_or_null(&channel->acceptors, struct rchar_session,
+				     wait_entry);
+	if (!s) {
+		if (!rchar_account_leaves_room(atomic_read(&link->account->waiting),
+					       channel->nr_waiting,
+					       READ_ONCE(channel->config.backlog)))
+			return RCHAR_REASON_BACKLOG;
+		s = create_waiting(channel, link);
+		if (IS_ERR_OR_NULL(s))
+			return s ? RCHAR_REASON_BACKLOG : RCHAR_REASON_NO_MEMORY;
+		rchar_session_add(s);
+	} else {
+		rchar_session_get(s);
+	}
+	spin_lock(&s->lock);
+	if (xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN)) {
+		spin_unlock(&s->lock);
+		give_back(s, link);
+		return RCHAR_REASON_NO_MEMORY;
+	}
+	/* The reference made or taken above is the table's. */
+	rchar_session_bind(s, link, hdr->session);
+	rchar_session_set_opened(s, hdr->window, le32_to_cpu(open->max_message));
+	WRITE_ONCE(s->tx_edge, hdr->window);
+	if (open->flags & RCHAR_OPEN_NOSEND)
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_FIN_RECEIVED);
+	if (open->flags & RCHAR_OPEN_NORECV)
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_STOP_RECEIVED);
+	s->wanted |= BIT(RCHAR_OP_OPENED);
+	if (s->state == RCHAR_SESSION_ACCEPTING) {
+		list_del_init(&s->wait_entry);
+		rchar_session_move(s, RCHAR_SESSION_OPEN);
+		rchar_session_shut(s, open_flags_shut(s->open_flags));
+	} else {
+		rchar_session_get(s);	/* the backlog's */
+		list_add_tail(&s->wait_entry, &channel->waiting);
+		WRITE_ONCE(s->in_backlog, true);
+		WRITE_ONCE(channel->nr_waiting, channel->nr_waiting + 1);
+		atomic_inc(&link->account->waiting);
+		rchar_session_send_wanted(s);
+	}
+	spin_unlock(&s->lock);
+	return RCHAR_REASON_NONE;
+}
+
+/**
+ * rchar_session_receive_open() - the peer opens a session
+ * @link: the link
+ * @hdr: the frame
+ * @rxb: its payload
+ * @err: set when it breaks the protocol
+ *
+ * Return: 0; -ENOMEM or -ENOBUFS to get it again.
+ */
+int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *hdr,
+			       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	struct rchar_channel *channel;
+	struct rchar_wire_open open;
+	enum rchar_reason reason;
+
+	rchar_rxbuf_copy(rxb, &open, sizeof(open));
+	/* A peer that opens and does not listen to the answers. */
+	if (rchar_session_too_many_replies(rchar_link_flow(link, hdr->session)))
+		return -ENOBUFS;
+	*err = link->initiator ? RCHAR_FRAME_BAD_STATE : rchar_open_check(&open);
+	if (!*err && xa_load(&link->sessions, hdr->session))
+		*err = RCHAR_FRAME_BAD_SESSION;
+	if (!*err && !rchar_window_valid(hdr->window, rchar_open_max_message(&open)))
+		*err = RCHAR_FRAME_BAD_PAYLOAD;
+	if (*err)
+		return 0;
+	channel = rchar_channel_find_listening(link->net, &link->local,
+					       (const char *)open.name);
+	if (!channel)
+		return refuse(link, hdr->session, RCHAR_REASON_NO_CHANNEL);
+	reason = RCHAR_REASON_WRONG_TYPE;
+	if (channel->config.type == open.type) {
+		spin_lock_bh(&channel->lock);
+		reason = channel->type->accept ? channel->type->accept(channel, link, hdr) :
+						 take_peer(channel, link, hdr, &open);
+		spin_unlock_bh(&channel->lock);
+	}
+	rchar_channel_put(channel);
+	if (reason == RCHAR_REASON_NO_MEMORY)
+		return -ENOMEM;
+	return reason ? refuse(link, hdr->session, reason) : 0;
+}

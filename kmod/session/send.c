@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What a session sends: control frames, data within the windows. */
+#include "session_priv.h"
+#include <linux/poll.h>
+#include "base/seq.h"
+#include "channel.h"
+#include "link/txbuf.h"
+#include "type.h"
+
+/* What a frame on its way out costs in memory, about, beside its payload. */
+#define FRAME_COST		RCHAR_TXBUF_COST
+/* So many may be on their way whatever the window. */
+#define FRAMES_MIN		64u
+
+/* In the backlog the window is what the peer's budget had room for. */
+static void advertise_window(struct rchar_session *s)
+{
+	if (s->state != RCHAR_SESSION_WAITING)
+		s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
+}
+
+/* Instead of one WINDOW for each read(): a peer that grants no credits takes none of them. */
+static bool update_window(struct rchar_session *s)
+{
+	advertise_window(s);
+	return rchar_flow_update_window(s->flow, &s->sender, s->rx_edge);
+}
+
+/**
+ * rchar_session_queue_locked() - queue frames
+ * @s: the session; its lock is held
+ * @frames: the frames, linked by rchar_txbuf.queue; taken over
+ *
+ * Also counts what their payload takes of the window, but for bytes that are counted
+ * already.
+ */
+void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frames)
+{
+	struct rchar_txbuf *txb;
+
+	lockdep_assert_held(&s->lock);
+	advertise_window(s);
+	list_for_each_entry(txb, frames, queue) {
+		bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
+
+		if (rchar_op_carries_data(txb->hdr.op) && !instead)
+			WRITE_ONCE(s->tx_next, s->tx_next + txb->hdr.len);
+		if (txb->hdr.flags & RCHAR_FRAME_LAST)
+			WRITE_ONCE(s->tx_next, s->tx_next + RCHAR_WIRE_MESSAGE_COST);
+		rchar_session_get(s);
+		txb->sender = &s->sender;
+		txb->hdr.session = s->id;
+		txb->hdr.window = s->rx_edge;
+		/* Frames that come after do not acknowledge what no frame carries yet. */
+		if (!instead)
+			txb->end = s->tx_next - s->tx_unframed;
+		rchar_session_frame_queued(s, txb);
+	}
+	rchar_flow_queue(s->flow, frames);
+}
+
+static void fill_open(struct rchar_session *s, struct rchar_txbuf *txb)
+{
+	struct rchar_wire_open *open = (void *)txb->data;
+
+	open->type = s->channel->config.type;
+	open->flags = s->open_flags;
+	open->max_message = cpu_to_le32(s->max_message);
+	strscpy(open->name, s->channel->config.remote, sizeof(open->name));
+	txb->hdr.len = sizeof(*open);
+}
+
+static void fill_opened(struct rchar_session *s, struct rchar_txbuf *txb)
+{
+	struct rchar_wire_opened *opened = (void *)txb->data;
+
+	opened->max_message = cpu_to_le32(s->max_message);
+	txb->hdr.len = sizeof(*opened);
+	if (s->type->fill_opened)
+		txb->hdr.len += s->type->fill_opened(s, opened + 1);
+}
+
+/**
+ * rchar_session_fill_status() - the payload of REFUSED and RESET
+ * @txb: the frame
+ * @reason: enum rchar_reason
+ */
+void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason)
+{
+	struct rchar_wire_status *status = (void *)txb->data;
+
+	status->reason = cpu_to_le32(reason);
+	status->error = cpu_to_le32(-rchar_reason_errno(reason));
+	txb->hdr.len = sizeof(*status);
+}
+
+/**
+ * rchar_session_send_wanted() - send the control frames that are wanted, in order
+ * @s: the session; its lock is held
+ *
+ * Those that find no memory are sent by the timer.
+ */
+void rchar_session_send_wanted(struct rchar_session *s)
+{
+	u32 wanted;
+
+	lockdep_assert_held(&s->lock);
+	while ((wanted = rchar_session_wanted_now(s))) {
+		u8 op = __ffs(wanted);
+		struct rchar_txbuf *txb;
+		LIST_HEAD(frames);
+
+		if (op == RCHAR_OP_WINDOW && update_window(s)) {
+			s->wanted &= ~BIT(op);
+			continue;
+		}
+		txb = rchar_txbuf_alloc(op, sizeof(struct rchar_wire_open),
+					GFP_ATOMIC | __GFP_NOWARN);
+		if (!txb)
+			break;
+		s->wanted &= ~BIT(op);
+		if (op == RCHAR_OP_OPEN) {
+			fill_open(s, txb);
+			s->open_sent = true;
+		} else if (op == RCHAR_OP_OPENED) {
+			fill_opened(s, txb);
+		} else if (op == RCHAR_OP_RESET) {
+			rchar_session_fill_status(txb, s->reason);
+		}
+		if (op == RCHAR_OP_FIN || op == RCHAR_OP_RESET)
+			txb->hdr.flags = RCHAR_FRAME_ACK;
+		list_add(&txb->queue, &frames);
+		rchar_session_queue_locked(s, &frames);
+	}
+	rchar_session_rearm(s);
+}
+
+/**
+ * rchar_session_send_control() - queue control frames of a type
+ * @session: the session
+ * @frames: the frames, linked by rchar_txbuf.queue; taken over when 0 is returned
+ *
+ * Return: 0; -ENOMEM; -ECONNRESET when it is not open.
+ */
+int rchar_session_send_control(struct rchar_session *session, struct list_head *frames)
+{
+	int ret = 0;
+
+	spin_lock_bh(&session->lock);
+	/* They must not overtake an OPENED that found no memory yet. */
+	rchar_session_send_wanted(session);
+	if (session->state != RCHAR_SESSION_OPEN)
+		ret = -ECONNRESET;
+	else if (session->wanted)
+		ret = -ENOMEM;
+	else
+		rchar_session_queue_locked(session, frames);
+	spin_unlock_bh(&session->lock);
+	return ret;
+}
+
+/**
+ * rchar_session_frame_max() - bytes that a frame to the peer may carry
+ * @session: the session, open
+ */
+u32 rchar_session_frame_max(struct rchar_session *session)
+{
+	return READ_ONCE(session->link->traffic.tx_max) ?: RCHAR_WIRE_FRAME_MIN;
+}
+
+/**
+ * rchar_session_write_room() - bytes that may be written now
+ * @session: the session
+ *
+ * What the peer's window allows, and no more than our own unacknowledged; and no more
+ * frames than that memory is good for: single bytes of sessions that take turns cannot
+ * be appended to each other.
+ */
+u32 rchar_session_write_room(struct rchar_session *session)
+{
+	u32 frames_max = max(session->window / FRAME_COST, FRAMES_MIN);
+	u32 next = READ_ONCE(session->tx_next);
+	s32 peer = READ_ONCE(session->tx_edge) - next;
+	s32 own = session->window - (next - READ_ONCE(session->tx_acked));
+
+	if (READ_ONCE(session->tx_frames) >= frames_max)
+		return 0;
+	return max_t(s32, min(peer, own), 0);
+}
+
+/**
+ * rchar_session_writable() - is there enough room to wake a writer for?
+ * @session: the session
+ *
+ * A quarter of the smaller window, not every frame's worth; never nothing. And no less
+ * than the last message needs that did not fit.
+ */
+bool rchar_session_writable(struct rchar_session *session)
+{
+	u32 enough = min(session->window, READ_ONCE(session->peer_window)) / 4;
+	/* The limit may have shrunk since: the next write() says so. */
+	u32 need = min(READ_ONCE(session->tx_need),
+		       READ_ONCE(session->max_message) + RCHAR_WIRE_MESSAGE_COST);
+
+	return rchar_session_write_room(session) >= max3(enough, need, 1u);
+}
+
+/**
+ * rchar_session_need_room() - what the next message waits for
+ * @session: the session; the caller holds its write mutex
+ * @room: bytes, RCHAR_WIRE_MESSAGE_COST included, or 0
+ */
+void rchar_session_need_room(struct rchar_session *session, u32 room)
+{
+	WRITE_ONCE(session->tx_need, room);
+}
+
+static int write_error(struct rchar_session *s)
+{
+	if (s->state == RCHAR_SESSION_DEAD)
+		return s->error;
+	if (s->shut & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
+		return -EPIPE;
+	if (s->state != RCHAR_SESSION_OPEN)
+		return -EAGAIN;
+	return 0;
+}
+
+/**
+ * rchar_session_write_error() - may a program write?
+ * @session: the session
+ *
+ * Return: 0; -EAGAIN before it is open; -EPIPE when a half is shut; or why it ended.
+ */
+int rchar_session_write_error(struct rchar_session *session)
+{
+	int ret;
+
+	spin_lock_bh(&session->lock);
+	ret = write_error(session);
+	spin_unlock_bh(&session->lock);
+	return ret;
+}
+
+/**
+ * rchar_session_wake_writers() - there may be room for who waits
+ * @session: the session
+ */
+void rchar_session_wake_writers(struct rchar_session *session)
+{
+	if (rchar_session_writable(session) && wq_has_sleeper(&session->write_wait))
+		wake_up_interruptible_poll(&session->write_wait,
+					   EPOLLOUT | EPOLLWRNORM);
+}
+
+/**
+ * rchar_session_send_locked() - rchar_session_send() for who holds the lock
+ * @session: the session
+ * @frames: the frames
+ */
+int rchar_session_send_locked(struct rchar_session *session, struct list_head *frames)
+{
+	int ret;
+
+	lockdep_assert_held(&session->lock);
+	ret = write_error(session);
+	/* Data must not overtake an OPENED that found no memory yet. */
+	if (!ret && session->wanted)
+		rchar_session_send_wanted(session);
+	if (!ret && session->wanted)
+		ret = -ENOMEM;
+	if (!ret)
+		rchar_session_queue_locked(session, frames);
+	return ret;
+}
+
+/**
+ * rchar_session_send() - queue frames with data; nothing comes between them
+ * @session: the session; the caller holds its write mutex
+ * @frames: the frames, linked by rchar_txbuf.queue, within the room; taken over
+ *
+ * Return: 0; or as rchar_session_write_error(), or -ENOMEM, with nothing taken.
+ */
+int rchar_session_send(struct rchar_session *session, struct list_head *frames)
+{
+	int ret;
+
+	spin_lock_bh(&session->lock);
+	ret = rchar_session_send_locked(session, frames);
+	spin_unlock_bh(&session->lock);
+	return ret;
+}
+
+/**
+ * rchar_session_append() - add bytes to a frame that still waits to be sent
+ * @session: the session; the caller holds its write mutex
+ * @data: the bytes
+ * @len: how many, within the room
+ *
+ * Return: false when there is none: the caller makes a new frame.
+ */
+bool rchar_session_append(struct rchar_session *session, const void *data, u32 len)
+{
+	bool ok;
+
+	spin_lock_bh(&session->lock);
+	ok = !write_error(session) &&
+	     rchar_flow_append(session->flow, &session->sender, data, len,
+			       session->tx_next + len);
+	if (ok)
+		WRITE_ONCE(session->tx_next, session->tx_next + len);
+	spin_unlock_bh(&session->lock);
+	return ok;
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The writing end of a rendezvous. write() pins the program's pages, registers them, tells
+ * the peer, and sleeps until it has read them. If it does not come to that - the connection
+ * breaks, a signal comes, the peer declines - the peer is kept from reading, and then the
+ * same bytes are sent in frames, as those of any other write.
+ */
+#include "bulk.h"
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include "base/inject.h"
+#include "base/ledger.h"
+#include "base/pin.h"
+#include "base/seq.h"
+#include "compat/compat.h"
+#include "link/lane.h"
+#include "link/mr.h"
+#include "link/rxbuf.h"
+#include "link/txbuf.h"
+#include "session/channel.h"
+#include "session/session_priv.h"
+
+/* At any alignment. */
+#define PAGES_MAX	(RCHAR_WIRE_BULK_MAX / PAGE_SIZE + 1)
+static_assert(PAGES_MAX <= RCHAR_MR_PAGES);
+
+/**
+ * struct rchar_bulk_out - bytes that the peer may read
+ * @owner: of registrations of kind RCHAR_MRS_ONE
+ * @session: whose write() it is; that holds it
+ * @lane: where it is registered; holds a reference
+ * @mr: @pages; the lock of those registrations
+ * @len: bytes
+ * @end: the session's offset behind them; session lock, like the two below
+ * @answered: the peer has said what came of it, or may not say so any more
+ * @taken: the peer has the bytes; does not change once @answered is set
+ * @gone: the lane is; nothing is registered any more
+ * @offset: of the first byte in the first page
+ * @nr_pages: length of @pages
+ * @pages: pinned
+ */
+struct rchar_bulk_out {
+	struct rchar_mr_owner owner;
+	struct rchar_session *session;
+	struct rchar_lane *lane;
+	struct rchar_mr mr;
+	u32 len;
+	u32 end;
+	bool answered;
+	bool taken;
+	bool gone;
+	u32 offset;
+	unsigned int nr_pages;
+	struct page *pages[PAGES_MAX];
+};
+
+/* ---- memory ---- */
+
+static bool pin(struct rchar_bulk_out *b, struct iov_iter *from, u32 len)
+{
+	unsigned long addr = rchar_compat_iter_addr(from);
+	int want, got;
+
+	b->offset = offset_in_page(addr);
+	b->len = len;
+	want = DIV_ROUND_UP(b->offset + len, PAGE_SIZE);
+	got = rchar_pin(addr, want, false, b->pages);
+	if (got > 0)
+		b->nr_pages = got;
+	return got == want;
+}
+
+static void release(struct rchar_bulk_out *b)
+{
+	if (b->nr_pages)
+		rchar_unpin(current->mm, b->pages, b->nr_pages, false);
+	if (b->lane)
+		rchar_lane_put(b->lane);
+	rchar_ledger_del(RCHAR_OBJ_BULK);
+	kfree(b);
+}
+
+/* ---- registration ---- */
+
+static struct rchar_mrs *mrs_of(struct rchar_bulk_out *b)
+{
+	return &b->lane->mrs[RCHAR_MRS_ONE];
+}
+
+/* The lane is drained: the peer does not read any more. */
+static void bulk_lane_gone(struct rchar_mr_owner *owner)
+{
+	struct rchar_bulk_out *b = container_of(owner, struct rchar_bulk_out, owner);
+	struct rchar_session *s = b->session;
+
+	rchar_mr_free(mrs_of(b), &b->mr);
+	WRITE_ONCE(b->gone, true);
+	list_del_init(&owner->entry);
+	wake_up_all(&s->ack_wait);
+}
+
+/* From here on the peer may read. */
+static bool enlist(struct rchar_bulk_out *b)
+{
+	struct rchar_mrs *mrs = mrs_of(b);
+	bool ok;
+
+	mutex_lock(&mrs->lock);
+	ok = READ_ONCE(b->lane->state) == RCHAR_LANE_UP &&
+	     !rchar_mr_map(mrs, &b->mr, b->pages, b->nr_pages, b->offset, b->len,
+			   DMA_TO_DEVICE);
+	if (ok) {
+		/* When this fails the lane goes, and with it what it has. */
+		list_add(&b->owner.entry, &mrs->owners);
+		ok = !rchar_mr_register(mrs, &b->mr, 1, IB_ACCESS_REMOTE_READ);
+	} else {
+		rchar_mr_put(mrs, &b->mr);
+	}
+	mutex_unlock(&mrs->lock);
+	return ok;
+}
+
+/* Afterwards the peer can not read any more. Sleeps. */
+static void take_back(struct rchar_bulk_out *b)
+{
+	struct rchar_mrs *mrs = mrs_of(b);
+
+	mutex_lock(&mrs->lock);
+	if (!list_empty(&b->owner.entry) && !rchar_mr_invalidate(mrs, &b->mr)) {
+		list_del_init(&b->owner.entry);
+		rchar_mr_put(mrs, &b->mr);
+	}
+	mutex_unlock(&mrs->lock);
+	/* What could not be taken back goes with the lane, and that has failed. */
+	wait_event(b->session->ack_wait, data_race(list_empty_careful(&b->owner.entry)));
+	mutex_lock(&mrs->lock);
+	mutex_unlock(&mrs->lock);
+}
+
+/* ---- frames ---- */
+
+/* Tell the peer. 0, or as rchar_session_send(). */
+static int offer(struct rchar_bulk_out *b)
+{
+	struct rchar_session *s = b->session;
+	struct rchar_bulk *bulk = rchar_session_priv(s);
+	struct rchar_wire_bulk wire = {
+		.id = cpu_to_le32(++bulk->id),
+		.attempt = cpu_to_le32(b->lane->self.attempt),
+		.key = cpu_to_le32(b->mr.mr->rkey),
+		.offset = cpu_to_le32(b->offset),
+		.len = cpu_to_le32(b->len),
+	};
+	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
+	int ret;
+
+	txb = rchar_txbuf_alloc(RCHAR_OP_BULK, sizeof(wire), RCHAR_GFP_PROGRAM);
+	if (!txb)
+		return -ENOMEM;
+	rchar_txbuf_append(txb, &wire, sizeof(wire));
+	list_add(&txb->queue, &frames);
+	spin_lock_bh(&s->lock);
+	ret = rchar_session_send_locked(s, &frames);
+	if (!ret) {
+		/* Acknowledged when they are taken, not with the frame. */
+		WRITE_ONCE(s->tx_next, s->tx_next + b->len);
+		s->tx_unframed = b->len;
+		b->end = s->tx_next;
+		bulk->out = b;
+	}
+	spin_unlock_bh(&s->lock);
+	rchar_txbuf_put_list(&frames);
+	return ret;
+}
+
+/**
+ * rchar_bulk_taken() - the peer says what came of it
+ * @session: the session; its lock is held
+ * @rxb: the payload
+ *
+ * Return: RCHAR_FRAME_OK, also when it is too late to matter; RCHAR_FRAME_BAD_PAYLOAD.
+ */
+enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
+					struct rchar_rxbuf *rxb)
+{
+	struct rchar_bulk *bulk = rchar_session_priv(session);
+	struct rchar_bulk_out *b = bulk->out;
+	struct rchar_wire_taken wire;
+
+	rchar_rxbuf_copy(rxb, &wire, sizeof(wire));
+	if (le32_to_cpu(wire.status) >= __RCHAR_TAKEN_MAX)
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	/* The answer to an earlier BULK, or a second answer, comes too late to matter. */
+	if (!b || b->answered || le32_to_cpu(wire.id) != bulk->id)
+		return RCHAR_FRAME_OK;
+	b->taken = wire.status == cpu_to_le32(RCHAR_TAKEN_OK);
+	WRITE_ONCE(b->answered, true);
+	if (b->taken) {
+		session->tx_unframed = 0;
+		WRITE_ONCE(session->tx_acked, rchar_seq_max(session->tx_acked, b->end));
+		rchar_session_wake_writers(session);
+	}
+	wake_up_all(&session->ack_wait);
+	return RCHAR_FRAME_OK;
+}
+
+/* The bytes, in frames. */
+static bool build(struct rchar_bulk_out *b, struct list_head *frames)
+{
+	u32 done = 0, max = rchar_session_frame_max(b->session);
+
+	while (done < b->len) {
+		u32 len = min(b->len - done, max), at = 0;
+		struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_DATA, len, RCHAR_GFP_PROGRAM);
+
+		if (!txb)
+			return false;
+		txb->hdr.flags = RCHAR_FRAME_INSTEAD;
+		list_add_tail(&txb->queue, frames);
+		while (at < len) {
+			u32 from = b->offset + done + at;
+			u32 n = min_t(u32, len - at, PAGE_SIZE - offset_in_page(from));
+			void *page = kmap_local_page(b->pages[from >> PAGE_SHIFT]);
+
+			rchar_txbuf_append(txb, page + offset_in_page(from), n);
+			kunmap_local(page);
+			at += n;
+		}
+		done += len;
+		/* Sequence numbers of bytes, as the session counts them. */
+		txb->end = b->end - b->len + done;
+	}
+	return true;
+}
+
+static bool settled(struct rchar_bulk_out *b)
+{
+	return READ_ONCE(b->answered) || READ_ONCE(b->gone);
+}
+
+/* The peer may not answer any more. */
+static bool pointless(struct rchar_bulk_out *b)
+{
+	return READ_ONCE(b->session->state) == RCHAR_SESSION_DEAD ||
+	       READ_ONCE(b->session->shut) & RCHAR_SESSION_STOP_RECEIVED;
+}
+
+/* A peer in the middle of a READ ends it soon. */
+#define GRACE	(HZ / 2)
+
+/*
+ * Until the peer has the bytes, or will not get them from here. To take them back while it
+ * reads costs the connection, and that is not only this session's: neither a signal nor
+ * the end of the session is reason enough before the READ had its time.
+ */
+static void wait_for_peer(struct rchar_bulk_out *b)
+{
+	wait_queue_head_t *wq = &b->session->ack_wait;
+
+	if (wait_event_interruptible(*wq, settled(b) || pointless(b)) || !settled(b))
+		wait_event_timeout(*wq, settled(b), GRACE);
+}
+
+/*
+ * Decide once whether the peer has taken the bytes. An answer that comes later is ignored:
+ * the bytes are then on their way in frames.
+ */
+static bool decide_taken(struct rchar_bulk_out *b)
+{
+	struct rchar_session *s = b->session;
+	bool taken;
+
+	spin_lock_bh(&s->lock);
+	taken = b->taken;
+	WRITE_ONCE(b->answered, true);
+	spin_unlock_bh(&s->lock);
+	return taken;
+}
+
+/* The end of a bulk: taken, or sent in frames. Bytes, or why the session is over. */
+static ssize_t conclude(struct rchar_bulk_out *b)
+{
+	struct rchar_session *s = b->session;
+	struct rchar_bulk *bulk = rchar_session_priv(s);
+	bool taken = decide_taken(b), built;
+	ssize_t ret = b->len;
+	LIST_HEAD(frames);
+
+	rchar_inject_delay(RCHAR_DELAY_CONCLUDE);
+	built = taken || build(b, &frames);
+	spin_lock_bh(&s->lock);
+	bulk->out = NULL;
+	s->tx_unframed = 0;
+	if (!taken) {
+		/* The peer waits for bytes that there is no memory to send. */
+		if (!built)
+			rchar_session_fail_locked(s, RCHAR_REASON_NO_MEMORY);
+		if (s->state == RCHAR_SESSION_DEAD)
+			ret = s->error;
+		else
+			rchar_session_queue_locked(s, &frames);
+	}
+	/* What had to come behind it. */
+	rchar_session_send_wanted(s);
+	spin_unlock_bh(&s->lock);
+	rchar_txbuf_put_list(&frames);
+	return ret;
+}
+
+/**
+ * rchar_bulk_write() - have the peer read the next bytes of a write()
+ * @session: a stream, open; the caller holds its write mutex
+ * @from: user memory; advanced by what is returned
+ * @room: bytes that the windows have room for
+ *
+ * Context: process; sleeps until the peer has the bytes, and not for long when it turns out
+ * that it will not.
+ * Return: bytes; 0 when they have to be sent in frames; or why the session is over.
+ */
+ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u32 room)
+{
+	u32 min = READ_ONCE(session->channel->config.zero_copy_min);
+	u32 len = min3((size_t)room, rchar_compat_iter_len(from), (size_t)RCHAR_WIRE_BULK_MAX);
+	struct rchar_bulk_out *b;
+	ssize_t ret = 0;
+
+	if (!min || iov_iter_count(from) < min ||
+	    len < clamp(min, RCHAR_WIRE_BULK_MIN, RCHAR_WIRE_BULK_MAX))
+		return 0;
+	b = kzalloc(sizeof(*b), RCHAR_GFP_PROGRAM);
+	if (!b)
+		return 0;
+	rchar_ledger_add(RCHAR_OBJ_BULK);
+	INIT_LIST_HEAD(&b->owner.entry);
+	b->owner.gone = bulk_lane_gone;
+	b->session = session;
+	b->lane = rchar_flow_get_lane(session->flow);
+	/* Over iWARP the peer would decline. */
+	if (!b->lane || b->lane->signal_all || rchar_mrs_pages(mrs_of(b)) < 2)
+		goto out;
+	/* At any alignment. */
+	len = min_t(u32, len, (rchar_mrs_pages(mrs_of(b)) - 1) * PAGE_SIZE);
+	if (len < RCHAR_WIRE_BULK_MIN || !pin(b, from, len))
+		goto out;
+	if (!enlist(b) || offer(b)) {
+		take_back(b);
+		goto out;
+	}
+	wait_for_peer(b);
+	take_back(b);
+	ret = conclude(b);
+	if (ret > 0) {
+		iov_iter_advance(from, ret);
+		if (b->taken)
+			rchar_stats_inc(&session->channel->stats.bulks);
+	}
+out:
+	release(b);
+	return ret;
+}

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keys of a region. Each session of a peer has its own, in the protection domain of its
+ * connection: what one peer was told is of no use to another, and nothing of it is left
+ * when the connection breaks.
+ */
+#include "export.h"
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include "base/account.h"
+#include "base/inject.h"
+#include "base/ledger.h"
+#include "link/lane.h"
+#include "link/link.h"
+#include "link/rxbuf.h"
+#include "link/txbuf.h"
+#include "region.h"
+#include "session/channel.h"
+#include "session/session_priv.h"
+#include "session/type.h"
+
+/* Pages of a chunk at most: 1 MiB. Devices may allow fewer. */
+#define CHUNK_PAGES_MAX		256
+
+/*
+ * A peer that takes frames one by one makes each batch slow, and others wait for the lock: so
+ * many slow batches of one region end the lane.
+ */
+#define SLOW_MS			4000
+#define SLOW_MAX		3
+
+/* Registering waits for completions, teardown of lanes waits for registering. */
+static struct workqueue_struct *export_wq;
+
+/* ---- one connection ---- */
+
+static void set_lane(struct rchar_export *export, struct rchar_lane *lane)
+{
+	spin_lock(&export->lock);
+	WRITE_ONCE(export->lane, lane);
+	spin_unlock(&export->lock);
+}
+
+static struct rchar_lane *get_lane(struct rchar_export *export)
+{
+	struct rchar_lane *lane;
+
+	spin_lock(&export->lock);
+	lane = export->lane;
+	if (lane)
+		kref_get(&lane->ref);
+	spin_unlock(&export->lock);
+	return lane;
+}
+
+static struct rchar_mrs *mrs_of(struct rchar_lane *lane)
+{
+	return &lane->mrs[RCHAR_MRS_MANY];
+}
+
+static void unmap(struct rchar_export *export)
+{
+	struct rchar_lane *lane = export->lane;
+	u32 i;
+
+	lockdep_assert_held(&mrs_of(lane)->lock);
+	for (i = 0; i < export->nr; i++) {
+		rchar_mr_free(mrs_of(lane), &export->chunks[i]);
+		cond_resched();
+	}
+	kvfree(export->chunks);
+	export->chunks = NULL;
+	export->nr = 0;
+	list_del_init(&export->owner.entry);
+	/* The last touch: who sees that there is no lane may free it. */
+	set_lane(export, NULL);
+	rchar_lane_put(lane);
+}
+
+static void export_lane_gone(struct rchar_mr_owner *owner)
+{
+	unmap(container_of(owner, struct rchar_export, owner));
+}
+
+static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i)
+{
+	unsigned long first = (unsigned long)i << (export->shift - PAGE_SHIFT);
+	unsigned long n = min(export->region->nr_pages - first,
+			      1UL << (export->shift - PAGE_SHIFT));
+	struct rchar_mr *m = &export->chunks[i];
+	int ret;
+
+	ret = rchar_mr_map(mrs_of(lane), m, export->region->pages + first, n, 0,
+			   n << PAGE_SHIFT, DMA_BIDIRECTIONAL);
+	if (!ret && rchar_mr_bounced(mrs_of(lane), m))
+		ret = -EOPNOTSUPP;
+	return ret;
+}
+
+static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
+{
+	int access = IB_ACCESS_REMOTE_READ;
+	u32 i, n, slow = 0;
+	int ret;
+
+	if (export->region->access == RCHAR_ACCESS_RW)
+		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	if (export->region->access == RCHAR_ACCESS_RW &&
+	    export->region->atomics == RCHAR_ATOMICS_HW)
+		access |= IB_ACCESS_REMOTE_ATOMIC;
+	for (i = 0; i < export->nr; i += n) {
+		unsigned long begun = jiffies;
+
+		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
+			return -ECONNRESET;
+		for (n = 0; n < RCHAR_MR_BATCH && i + n < export->nr; n++) {
+			ret = map_chunk(export, lane, i + n);
+			if (ret)
+				return ret;
+		}
+		rchar_inject_delay(RCHAR_DELAY_REGISTER);
+		ret = rchar_mr_register(mrs_of(lane), &export->chunks[i], n, access);
+		if (ret)
+			return ret;
+		slow += time_after(jiffies, begun + msecs_to_jiffies(SLOW_MS));
+		if (slow > SLOW_MAX) {
+			rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
+			return -ETIMEDOUT;
+		}
+	}
+	return 0;
+}
+
+static u8 chunk_shift(const struct ib_device *dev)
+{
+	u32 pages = min_t(u32, dev->attrs.max_fast_reg_page_list_len, CHUNK_PAGES_MAX);
+
+	return PAGE_SHIFT + ilog2(max(pages, 1u));
+}
+
+static int map(struct rchar_export *export, struct rchar_lane *lane)
+{
+	int ret;
+
+	lockdep_assert_held(&mrs_of(lane)->lock);
+	export->shift = chunk_shift(lane->cm_id->device);
+	export->nr = ((export->region->size - 1) >> export->shift) + 1;
+	export->chunks = kvcalloc(export->nr, sizeof(*export->chunks),
+				  GFP_KERNEL | __GFP_NOWARN);
+	if (!export->chunks) {
+		export->nr = 0;
+		return -ENOMEM;
+	}
+	kref_get(&lane->ref);
+	set_lane(export, lane);
+	list_add(&export->owner.entry, &mrs_of(lane)->owners);
+	ret = register_chunks(export, lane);
+	/* On a lane that is going some may still be in the send queue: they are freed when
+	 * that is drained.
+	 */
+	if (ret && READ_ONCE(lane->state) == RCHAR_LANE_UP)
+		unmap(export);
+	return ret;
+}
+
+/* ---- telling the peer ---- */
+
+static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 attempt,
+				     u32 first, u32 count)
+{
+	u32 len = sizeof(struct rchar_wire_map) + count * sizeof(__le32), i;
+	struct rchar_wire_map map = {
+		.attempt = cpu_to_le32(attempt),
+		.first = cpu_to_le32(first),
+		.count = cpu_to_le32(count),
+		.shift = export->shift,
+	};
+	struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_MAP, len, GFP_KERNEL);
+
+	if (!txb)
+		return NULL;
+	rchar_txbuf_append(txb, &map, sizeof(map));
+	for (i = 0; i < count; i++) {
+		__le32 key = cpu_to_le32(export->chunks[first + i].mr->rkey);
+
+		rchar_txbuf_append(txb, &key, sizeof(key));
+	}
+	return txb;
+}
+
+static int tell(struct rchar_export *export, struct rchar_lane *lane)
+{
+	u32 room = (rchar_session_frame_max(export->session) -
+		    sizeof(struct rchar_wire_map)) / sizeof(__le32);
+	u32 first, count, n = 0;
+	LIST_HEAD(frames);
+	int ret;
+
+	for (first = 0; first < export->nr; first += count) {
+		struct rchar_txbuf *txb;
+
+		count = min3(export->nr - first, room, (u32)RCHAR_WIRE_MAP_KEYS);
+		txb = map_frame(export, lane->peer.attempt, first, count);
+		if (!txb) {
+			rchar_txbuf_put_list(&frames);
+			return -ENOMEM;
+		}
+		list_add_tail(&txb->queue, &frames);
+		n++;
+	}
+	/* A peer that connects again and again and takes none of them. */
+	if (READ_ONCE(export->session->tx_frames) > 2 * n + RCHAR_EXPORT_STALE_MAX) {
+		rchar_txbuf_put_list(&frames);
+		return -ENOMEM;
+	}
+	ret = rchar_session_send_control(export->session, &frames);
+	rchar_txbuf_put_list(&frames);
+	return ret;
+}
+
+/* Returns an error only when the session cannot go on. */
+static int map_on(struct rchar_export *export, struct rchar_lane *lane)
+{
+	int ret = 0;
+
+	mutex_lock(&mrs_of(lane)->lock);
+	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && export->lane != lane) {
+		ret = map(export, lane);
+		if (!ret)
+			ret = tell(export, lane);
+		/* It is going: the next one gets keys of its own. */
+		if (READ_ONCE(lane->state) != RCHAR_LANE_UP)
+			ret = 0;
+	}
+	mutex_unlock(&mrs_of(lane)->lock);
+	return ret;
+}
+
+/* Frames that a peer does not acknowledge keep the session, but not so much memory. */
+static void drop_region(struct rchar_export *export)
+{
+	struct rchar_session *s = export->session;
+	struct rchar_region *region;
+
+	spin_lock_bh(&s->lock);
+	region = export->region;
+	export->region = NULL;
+	spin_unlock_bh(&s->lock);
+	if (region)
+		rchar_region_put(region);
+}
+
+/*
+ * Take the keys back. Nothing makes new ones, as the session is over: when this returns no peer
+ * can read or write a byte with them.
+ */
+static void revoke(struct rchar_export *export)
+{
+	struct rchar_lane *lane = get_lane(export);
+
+	if (!lane)
+		return;
+	/* A lane that goes takes them back, too. */
+	mutex_lock(&mrs_of(lane)->lock);
+	if (export->lane == lane)
+		unmap(export);
+	mutex_unlock(&mrs_of(lane)->lock);
+	rchar_lane_put(lane);
+}
+
+static void export_work(struct work_struct *work)
+{
+	struct rchar_export *export = container_of(work, struct rchar_export, work);
+	struct rchar_session *s = export->session;
+	struct rchar_lane *lane;
+
+	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD) {
+		revoke(export);
+		drop_region(export);
+		rchar_session_importer_gone(s);
+	} else {
+		lane = rchar_flow_get_lane(s->flow);
+		if (lane) {
+			if (map_on(export, lane))
+				rchar_session_fail(s, RCHAR_REASON_NO_MEMORY);
+			rchar_lane_put(lane);
+		}
+	}
+	rchar_session_put(s);
+}
+
+/* The session's link came up, or it is over: that is dealt with later. */
+static void export_update(struct rchar_session *s)
+{
+	struct rchar_export *export = rchar_session_priv(s);
+
+	rchar_session_get(s);
+	if (!queue_work(export_wq, &export->work))
+		rchar_session_put(s);	/* never the last */
+}
+
+static int export_create(struct rchar_session *s)
+{
+	struct rchar_export *export = rchar_session_priv(s);
+
+	lockdep_assert_held(&s->channel->lock);
+	rchar_ledger_add(RCHAR_OBJ_EXPORT);
+	export->session = s;
+	export->region = rchar_region_of(s->channel);
+	rchar_region_get(export->region);
+	spin_lock_init(&export->lock);
+	INIT_WORK(&export->work, export_work);
+	INIT_LIST_HEAD(&export->owner.entry);
+	export->owner.gone = export_lane_gone;
+	return 0;
+}
+
+static void export_free(struct rchar_session *s)
+{
+	struct rchar_export *export = rchar_session_priv(s);
+
+	/* One that no peer got may go in a soft interrupt. */
+	if (s->link)
+		revoke(export);
+	if (export->region)
+		rchar_region_put(export->region);
+	rchar_ledger_del(RCHAR_OBJ_EXPORT);
+}
+
+/* ---- sessions of peers ---- */
+
+/*
+ * What registering a region costs, about: a scatterlist entry and an address for each page, a
+ * memory region for each MiB, and MAP frames of two connections and those that are stale.
+ */
+static u64 cost_of(const struct rchar_region *region)
+{
+	u64 chunks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
+	u64 maps = 2 * DIV_ROUND_UP_ULL(chunks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
+
+	return RCHAR_SESSION_COST + region->nr_pages * 80 + chunks * 1024 + maps * PAGE_SIZE;
+}
+
+static bool has_atomics(struct rchar_link *link, u32 session)
+{
+	struct rchar_lane *lane = rchar_flow_get_lane(rchar_link_flow(link, session));
+	bool has = lane && lane->atomics;
+
+	if (lane)
+		rchar_lane_put(lane);
+	return has;
+}
+
+/* Into the link's table, and open: there is nobody to wait for. */
+static bool open_session(struct rchar_session *s, struct rchar_link *link,
+			 const struct rchar_hdr *hdr)
+{
+	lockdep_assert_held(&s->lock);
+	if (xa_insert_bh(&link->sessions, hdr->session, s, GFP_ATOMIC | __GFP_NOWARN))
+		return false;
+	rchar_session_bind(s, link, hdr->session);
+	rchar_session_set_opened(s, hdr->window, 0);
+	WRITE_ONCE(s->tx_edge, hdr->window);
+	rchar_session_move(s, RCHAR_SESSION_OPEN);
+	s->wanted |= BIT(RCHAR_OP_OPENED);
+	rchar_session_send_wanted(s);
+	export_update(s);
+	return true;
+}
+
+static enum rchar_reason export_accept(struct rchar_channel *channel, struct rchar_link *link,
+				       const struct rchar_hdr *hdr)
+{
+	struct rchar_region *region = rchar_region_of(channel);
+	enum rchar_reason reason;
+	struct rchar_session *s;
+	bool ok;
+
+	lockdep_assert_held(&channel->lock);
+	if (channel->dead)
+		return RCHAR_REASON_NO_CHANNEL;
+	if (region->atomics == RCHAR_ATOMICS_HW && !has_atomics(link, hdr->session))
+		return RCHAR_REASON_NO_ATOMICS;
+	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
+	if (!s)
+		return RCHAR_REASON_NO_MEMORY;
+	reason = rchar_session_hold_importer(s, link, cost_of(region));
+	if (reason) {
+		rchar_session_discard(s);
+		return reason;
+	}
+	rchar_session_add(s);
+	spin_lock(&s->lock);
+	ok = open_session(s, link, hdr);
+	spin_unlock(&s->lock);
+	if (ok)
+		return RCHAR_REASON_NONE;	/* the reference made above is the table's */
+	rchar_session_unhold_importer(s, link);
+	rchar_session_put(s);
+	return RCHAR_REASON_NO_MEMORY;
+}
+
+static u32 export_fill_opened(const struct rchar_session *s, void *payload)
+{
+	const struct rchar_export *export = rchar_session_priv(s);
+	struct rchar_wire_region *region = payload;
+
+	region->size = cpu_to_le64(export->region->size);
+	region->access = export->region->access;
+	region->atomics = export->region->atomics;
+	return sizeof(*region);
+}
+
+/* Executed once, as frames are: memory for the answer comes first. */
+static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
+			enum rchar_frame_error *err)
+{
+	struct rchar_export *export = rchar_session_priv(s);
+	struct rchar_wire_result result;
+	struct rchar_wire_call call;
+	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
+	u64 old;
+
+	rchar_rxbuf_copy(rxb, &call, sizeof(call));
+	if (!call.call || call.call >= __RCHAR_CALL_MAX) {
+		*err = RCHAR_FRAME_BAD_PAYLOAD;
+		return 0;
+	}
+	/* A peer that calls and does not listen to the answers. */
+	if (rchar_session_too_many_replies(s->flow))
+		return -ENOBUFS;
+	txb = rchar_txbuf_alloc_reply(RCHAR_OP_RESULT, sizeof(result), s->link->account);
+	if (!txb)
+		return -ENOBUFS;
+	result.id = call.id;
+	result.status = cpu_to_le32(rchar_region_call(export->region, &call, true, &old));
+	result.old = cpu_to_le64(old);
+	rchar_txbuf_append(txb, &result, sizeof(result));
+	list_add(&txb->queue, &frames);
+	rchar_session_queue_locked(s, &frames);
+	rchar_stats_inc(&s->channel->stats.calls);
+	return 0;
+}
+
+static int export_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
+			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	if (hdr->op == RCHAR_OP_CALL)
+		return receive_call(s, rxb, err);
+	*err = RCHAR_FRAME_BAD_STATE;
+	return 0;
+}
+
+/* The importer has closed its file, and all of its frames are here. */
+static enum rchar_frame_error export_fin(struct rchar_session *s)
+{
+	rchar_session_die(s, RCHAR_REASON_NONE, 0);
+	return RCHAR_FRAME_OK;
+}
+
+static struct rchar_session *next_with_keys(struct rchar_channel *channel)
+{
+	struct rchar_session *s, *found = NULL;
+
+	spin_lock_bh(&channel->lock);
+	list_for_each_entry(s, &channel->sessions, channel_entry) {
+		struct rchar_export *export = rchar_session_priv(s);
+
+		if (READ_ONCE(export->lane) && kref_get_unless_zero(&s->ref)) {
+			found = s;
+			break;
+		}
+	}
+	spin_unlock_bh(&channel->lock);
+	return found;
+}
+
+/* When this returns no peer reads or writes a byte. */
+static void export_channel_revoke(struct rchar_channel *channel)
+{
+	struct rchar_session *s;
+
+	while ((s = next_with_keys(channel))) {
+		revoke(rchar_session_priv(s));
+		rchar_session_put(s);
+	}
+}
+
+const struct rchar_type rchar_export_type = {
+	.fops = &rchar_region_fops,
+	.priv_size = sizeof(struct rchar_export),
+	.channel_create = rchar_region_channel_create,
+	.channel_dead = rchar_region_channel_dead,
+	.channel_revoke = export_channel_revoke,
+	.channel_free = rchar_region_channel_free,
+	.create = export_create,
+	.free = export_free,
+	.accept = export_accept,
+	.fill_opened = export_fill_opened,
+	.up = export_update,
+	.receive = export_receive,
+	.fin = export_fin,
+	.dead = export_update,
+};
+
+/**
+ * rchar_export_init() - at module load
+ */
+int rchar_export_init(void)
+{
+	export_wq = alloc_workqueue("rchar_export", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				    WQ_UNBOUND_MAX_ACTIVE);
+	return export_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rchar_export_exit() - at module unload, when no session is left
+ */
+void rchar_export_exit(void)
+{
+	destroy_workqueue(export_wq);
+}

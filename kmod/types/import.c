@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "import.h"
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include "base/seq.h"
+#include "compat/compat.h"
+#include "link/rxbuf.h"
+#include "link/txbuf.h"
+#include "region.h"
+#include "session/channel.h"
+#include "session/chardev.h"
+#include "session/session_priv.h"
+#include "session/type.h"
+#include "transfer.h"
+
+/* From here on the program's memory is used itself; less is copied. */
+#define PIN_MIN		PAGE_SIZE
+/* Copied at once at most. */
+#define BOUNCE_MAX	(64u << 10)
+/* Calls, those whose callers were killed included, that may wait for a link. */
+#define CALLS_MAX	1024
+/* Callers told at once, so that the lock is not held for long. */
+#define BURY_BATCH	64
+/* Of the memory of a program at once. */
+#define TRANSFER_MAX	((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
+
+/**
+ * struct call - a CALL that waits for its RESULT
+ * @entry: of rchar_import.calls, also while the caller sleeps
+ * @id: of the frame
+ * @done: the result is there, or the session over
+ * @error: negative errno
+ * @old: what the word was before
+ */
+struct call {
+	struct list_head entry;
+	u32 id;
+	struct completion done;
+	int error;
+	u64 old;
+};
+
+/* ---- what the session knows ---- */
+
+static struct rchar_import *import_of(const struct rchar_session *s)
+{
+	return rchar_session_priv(s);
+}
+
+static int import_create(struct rchar_session *s)
+{
+	struct rchar_import *import = import_of(s);
+
+	import->mm = current->mm;
+	if (import->mm)
+		mmgrab(import->mm);
+	INIT_LIST_HEAD(&import->calls);
+	rchar_keys_init(&import->keys, 0);
+	return 0;
+}
+
+static void import_free(struct rchar_session *s)
+{
+	struct rchar_import *import = import_of(s);
+
+	rchar_keys_destroy(&import->keys, s->link ? s->link->account : NULL);
+	if (import->mm)
+		mmdrop(import->mm);
+}
+
+/* Nothing more is posted. import_bury() comes next. */
+static void import_dead(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->flow)
+		rchar_onesided_stop(s->flow, &import_of(s)->keys, s->error ?: -ECONNRESET);
+}
+
+/* Everybody who waits is told; a program chooses how many those are. */
+static void import_bury(struct rchar_session *session)
+{
+	struct rchar_import *import = import_of(session);
+	int error = session->error ?: -ECONNRESET;
+	struct call *call;
+	int n;
+
+	do {
+		spin_lock_bh(&session->lock);
+		for (n = 0; n < BURY_BATCH && !list_empty(&import->calls); n++) {
+			call = list_first_entry(&import->calls, struct call, entry);
+			list_del_init(&call->entry);
+			call->error = error;
+			complete(&call->done);
+		}
+		spin_unlock_bh(&session->lock);
+		cond_resched();
+	} while (n == BURY_BATCH);
+	if (session->flow)
+		rchar_onesided_cancel(session->flow, &import->keys, error);
+}
+
+/* Nothing may be posted after FIN. */
+static void import_closed(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	rchar_onesided_stop(s->flow, &import_of(s)->keys, -EINTR);
+}
+
+/* What waits in a closed session is of killed programs. */
+static void import_cancel(struct rchar_session *s)
+{
+	rchar_onesided_cancel(s->flow, &import_of(s)->keys, -EINTR);
+}
+
+static enum rchar_frame_error import_opened(struct rchar_session *s, const void *payload)
+{
+	struct rchar_import *import = import_of(s);
+	struct rchar_wire_region region;
+	enum rchar_frame_error err;
+
+	memcpy(&region, payload, sizeof(region));
+	err = rchar_region_check(&region);
+	if (err)
+		return err;
+	import->access = region.access;
+	import->atomics = region.atomics;
+	WRITE_ONCE(import->keys.size, le64_to_cpu(region.size));
+	return RCHAR_FRAME_OK;
+}
+
+static void import_fill_info(const struct rchar_session *s, struct rchar_info *info)
+{
+	info->size = import_of(s)->keys.size;
+	info->access = import_of(s)->access;
+}
+
+/* ---- what the peer sends ---- */
+
+static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
+		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	const struct rchar_wire_map *map = rchar_rxbuf_payload(rxb);
+	struct rchar_import *import = import_of(s);
+	int ret;
+
+	BUILD_BUG_ON(sizeof(*map) + RCHAR_WIRE_MAP_KEYS * sizeof(map->keys[0]) >
+		     RCHAR_CHUNK_SIZE);
+	*err = rchar_map_check(map, hdr->len, import->keys.size);
+	if (*err)
+		return 0;
+	ret = rchar_keys_add(&import->keys, s->flow, map, map->keys);
+	if (ret == -EPROTO) {
+		*err = RCHAR_FRAME_BAD_PAYLOAD;
+		return 0;
+	}
+	if (ret != -ENOBUFS)
+		return ret;
+	rchar_session_fail_locked(s, RCHAR_REASON_PEER_LIMIT);
+	return 0;
+}
+
+/* The answer to a CALL. */
+static enum rchar_frame_error receive_result(struct rchar_session *s, struct rchar_rxbuf *rxb)
+{
+	struct rchar_wire_result result;
+	struct call *call;
+	u32 status;
+
+	rchar_rxbuf_copy(rxb, &result, sizeof(result));
+	status = le32_to_cpu(result.status);
+	if (status >= __RCHAR_CALL_STATUS_MAX)
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	/* Calls are executed and answered in order. Those of killed callers are not listed. */
+	call = list_first_entry_or_null(&import_of(s)->calls, struct call, entry);
+	if (!call || rchar_seq_before(le32_to_cpu(result.id), call->id))
+		return RCHAR_FRAME_OK;
+	if (call->id != le32_to_cpu(result.id))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	list_del_init(&call->entry);
+	call->error = rchar_region_call_errno(status);
+	call->old = le64_to_cpu(result.old);
+	complete(&call->done);
+	return RCHAR_FRAME_OK;
+}
+
+static int import_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
+			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	if (s->state == RCHAR_SESSION_OPENING)
+		*err = RCHAR_FRAME_BAD_STATE;
+	else if (hdr->op == RCHAR_OP_MAP)
+		return receive_map(s, hdr, rxb, err);
+	else if (hdr->op == RCHAR_OP_RESULT)
+		*err = receive_result(s, rxb);
+	else
+		*err = RCHAR_FRAME_BAD_STATE;
+	return 0;
+}
+
+/* ---- calls ---- */
+
+static int queue_call(struct rchar_session *s, struct call *call,
+		      struct rchar_wire_call *wire)
+{
+	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
+	int ret = 0;
+
+	txb = rchar_txbuf_alloc(RCHAR_OP_CALL, sizeof(*wire), RCHAR_GFP_PROGRAM);
+	if (!txb)
+		return -ENOMEM;
+	list_add(&txb->queue, &frames);
+	spin_lock_bh(&s->lock);
+	if (s->state == RCHAR_SESSION_DEAD) {
+		ret = s->error ?: -ECONNRESET;
+	} else if (s->tx_frames >= CALLS_MAX) {
+		ret = -ENOBUFS;
+	} else {
+		call->id = ++import_of(s)->next_call;
+		wire->id = cpu_to_le32(call->id);
+		rchar_txbuf_append(txb, wire, sizeof(*wire));
+		list_add_tail(&call->entry, &import_of(s)->calls);
+		rchar_session_queue_locked(s, &frames);
+	}
+	spin_unlock_bh(&s->lock);
+	rchar_txbuf_put_list(&frames);
+	return ret;
+}
+
+/* Have the exporter's kernel do something: once, however often the link breaks. */
+static int do_call(struct rchar_session *s, struct rchar_wire_call *wire, u64 *old)
+{
+	struct call call = { .done = COMPLETION_INITIALIZER_ONSTACK(call.done) };
+	int ret;
+
+	ret = queue_call(s, &call, wire);
+	if (ret)
+		return ret;
+	if (wait_for_completion_killable(&call.done)) {
+		spin_lock_bh(&s->lock);
+		list_del_init(&call.entry);
+		spin_unlock_bh(&s->lock);
+		return -EINTR;
+	}
+	rchar_stats_inc(&s->channel->stats.calls);
+	*old = call.old;
+	return call.error;
+}
+
+/* ---- read and write ---- */
+
+/* Waits until the session is open. */
+static int ready(struct rchar_session *s, bool nowait)
+{
+	int ret = 0;
+
+	if (rchar_session_opening(s)) {
+		if (nowait)
+			return -EAGAIN;
+		ret = wait_event_interruptible(s->read_wait, !rchar_session_opening(s));
+	}
+	if (!ret && READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
+		ret = s->error ?: -ECONNRESET;
+	return ret;
+}
+
+/* Bytes from a position on: those of a file that cannot grow. */
+static ssize_t limit(struct rchar_session *s, loff_t pos, size_t len, bool write)
+{
+	u64 size = import_of(s)->keys.size;
+
+	if (write && import_of(s)->access != RCHAR_ACCESS_RW)
+		return -EROFS;
+	if (pos >= size)
+		return write && len ? -ENOSPC : 0;
+	return min_t(u64, len, size - pos);
+}
+
+static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct kiocb *iocb,
+					      struct iov_iter *iter, size_t len, bool write)
+{
+	struct rchar_import *import = import_of(s);
+	struct rchar_transfer *t;
+
+	t = rchar_transfer_pin(s, &import->keys, iocb->ki_pos, write, iter,
+			       min_t(size_t, len, TRANSFER_MAX), import->mm,
+			       rchar_chardev_gfp(iocb));
+	if (!IS_ERR(t))
+		t->counted = true;
+	return t;
+}
+
+/* Returns bytes, or why there are none. */
+static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb,
+			 struct iov_iter *iter, size_t len, bool write)
+{
+	size_t want = min_t(size_t, len, BOUNCE_MAX);
+	struct rchar_transfer *t;
+	ssize_t ret;
+
+	t = rchar_transfer_create(s, &import_of(s)->keys, iocb->ki_pos, write,
+				  DIV_ROUND_UP(want, PAGE_SIZE), RCHAR_GFP_PROGRAM);
+	if (!t)
+		return -ENOMEM;
+	t->counted = true;
+	ret = rchar_transfer_bounce(t, want);
+	if (ret)
+		goto out;
+	if (write) {
+		want = rchar_transfer_copy(t, iter);
+		t->io.len = want;
+		ret = -EFAULT;
+		if (!want)
+			goto out;
+	}
+	rchar_transfer_start(t, NULL);
+	ret = rchar_transfer_wait(t);
+	if (!ret && !write)
+		want = rchar_transfer_copy(t, iter);
+	if (!ret)
+		ret = want ?: -EFAULT;
+out:
+	rchar_transfer_put(t);
+	return ret;
+}
+
+static ssize_t pin_some(struct rchar_session *s, struct kiocb *iocb,
+			struct iov_iter *iter, size_t len, bool write)
+{
+	struct rchar_transfer *t = pinned_transfer(s, iocb, iter, len, write);
+	ssize_t ret;
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	rchar_transfer_start(t, NULL);
+	ret = rchar_transfer_wait(t);
+	/* None of it has gone over: who tries again begins where this did. */
+	if (ret)
+		iov_iter_revert(iter, t->io.len);
+	else
+		ret = t->io.len;
+	rchar_transfer_put(t);
+	return ret;
+}
+
+static ssize_t sync_rw(struct rchar_session *s, struct kiocb *iocb,
+		       struct iov_iter *iter, size_t len, bool write)
+{
+	bool pin = user_backed_iter(iter);
+	ssize_t done = 0, ret = 0;
+
+	while (done < len) {
+		ret = -ENOMEM;
+		if (pin && len - done >= PIN_MIN)
+			ret = pin_some(s, iocb, iter, len - done, write);
+		/* No pinning of that kind of memory, or of so much: it can be copied. */
+		if (ret < 0 && ret != -EINTR && READ_ONCE(s->state) != RCHAR_SESSION_DEAD)
+			ret = copy_some(s, iocb, iter, len - done, write);
+		if (ret <= 0)
+			break;
+		done += ret;
+		iocb->ki_pos += ret;
+	}
+	return done ?: ret;
+}
+
+/* -EAGAIN: not possible in this way. */
+static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb,
+			struct iov_iter *iter, size_t len, bool write)
+{
+	size_t before = iov_iter_count(iter);
+	struct rchar_transfer *t;
+
+	if (!user_backed_iter(iter) || len > TRANSFER_MAX)
+		return -EAGAIN;
+	t = pinned_transfer(s, iocb, iter, len, write);
+	if (IS_ERR(t))
+		return -EAGAIN;
+	/* All of it or nothing: the rest would be a short read in the middle. */
+	if (t->io.len < len) {
+		iov_iter_revert(iter, before - iov_iter_count(iter));
+		rchar_transfer_put(t);
+		return -EAGAIN;
+	}
+	rchar_transfer_start(t, iocb);
+	rchar_transfer_put(t);
+	return -EIOCBQUEUED;
+}
+
+static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
+{
+	struct rchar_session *s = iocb->ki_filp->private_data;
+	bool nowait = iocb->ki_flags & IOCB_NOWAIT;
+	ssize_t len, ret;
+
+	ret = ready(s, rchar_chardev_nowait(iocb));
+	if (ret)
+		return ret;
+	if (write && iocb->ki_flags & IOCB_APPEND)
+		iocb->ki_pos = import_of(s)->keys.size;
+	len = limit(s, iocb->ki_pos, iov_iter_count(iter), write);
+	if (len <= 0)
+		return len;
+	if (!is_sync_kiocb(iocb)) {
+		ret = async_rw(s, iocb, iter, len, write);
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	return nowait ? -EAGAIN : sync_rw(s, iocb, iter, len, write);
+}
+
+static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	return memory_rw(iocb, to, false);
+}
+
+static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	return memory_rw(iocb, from, true);
+}
+
+/* ---- the rest of the file ---- */
+
+static loff_t llseek(struct file *file, loff_t offset, int whence)
+{
+	struct rchar_session *s = file->private_data;
+	int ret = ready(s, file->f_flags & O_NONBLOCK);
+
+	return ret ?: fixed_size_llseek(file, offset, whence, import_of(s)->keys.size);
+}
+
+static __poll_t poll(struct file *file, poll_table *wait)
+{
+	struct rchar_session *s = file->private_data;
+
+	poll_wait(file, &s->read_wait, wait);
+	if (rchar_session_opening(s))
+		return 0;
+	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
+		return EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM | EPOLLERR | EPOLLHUP;
+	return EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM;
+}
+
+/*
+ * A frame that the exporter's CPU has processed came behind the writes that completed
+ * before, on the same queue pair: they are visible there (IBTA vol 1, 9.5, o9-20).
+ */
+static int fsync(struct file *file, loff_t start, loff_t end, int datasync)
+{
+	struct rchar_wire_call call = { .call = RCHAR_CALL_FENCE };
+	struct rchar_session *s = file->private_data;
+	u32 begun;
+	u64 old;
+	int ret;
+
+	ret = ready(s, false);
+	if (ret)
+		return ret;
+	begun = rchar_onesided_fence_begin(s->flow, &import_of(s)->keys);
+	ret = do_call(s, &call, &old);
+	return ret ?: rchar_onesided_fence_end(s->flow, &import_of(s)->keys, begun);
+}
+
+/* By the exporter's device. */
+static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, u64 *old)
+{
+	struct rchar_import *import = import_of(s);
+	struct rchar_transfer *t;
+	int ret;
+
+	if (import->keys.size < 8 || a->offset > import->keys.size - 8)
+		return -EINVAL;
+	if (import->access != RCHAR_ACCESS_RW)
+		return -EROFS;
+	t = rchar_transfer_create(s, &import_of(s)->keys, a->offset, false, 1, RCHAR_GFP_PROGRAM);
+	if (!t)
+		return -ENOMEM;
+	t->counted = true;
+	t->io.atomic = a->op;
+	t->io.operand = a->operand;
+	t->io.compare = a->compare;
+	ret = rchar_transfer_bounce(t, sizeof(*old));
+	if (!ret) {
+		rchar_transfer_start(t, NULL);
+		ret = rchar_transfer_wait(t);
+	}
+	if (!ret)
+		memcpy(old, page_address(t->pages[0]), sizeof(*old));
+	rchar_transfer_put(t);
+	return ret;
+}
+
+static int execute(struct file *file, const struct rchar_atomic *a, u64 *old)
+{
+	struct rchar_session *s = file->private_data;
+	struct rchar_wire_call call;
+	int ret = ready(s, file->f_flags & O_NONBLOCK);
+
+	if (ret)
+		return ret;
+	if (import_of(s)->atomics == RCHAR_ATOMICS_HW)
+		return device_atomic(s, a, old);
+	rchar_region_atomic_call(a, &call);
+	return do_call(s, &call, old);
+}
+
+static long notify(struct file *file, unsigned long value)
+{
+	struct rchar_wire_call call = {
+		.call = RCHAR_CALL_RING,
+		.operand = cpu_to_le64((u32)value),
+	};
+	struct rchar_session *s = file->private_data;
+	u64 old;
+
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EBADF;
+	return ready(s, file->f_flags & O_NONBLOCK) ?: do_call(s, &call, &old);
+}
+
+static long ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	switch (cmd) {
+	case RCHAR_IOC_ATOMIC:
+		return rchar_region_atomic_ioctl(file, (void __user *)arg, execute);
+	case RCHAR_IOC_NOTIFY:
+		return notify(file, arg);
+	default:
+		return rchar_chardev_info_ioctl(file, cmd, arg);
+	}
+}
+
+static const struct file_operations import_fops = {
+	.owner = THIS_MODULE,
+	.open = rchar_chardev_open,
+	.release = rchar_chardev_release,
+	.read_iter = read_iter,
+	.write_iter = write_iter,
+	.llseek = llseek,
+	.poll = poll,
+	.fsync = fsync,
+	.splice_read = rchar_compat_splice_read,
+	.splice_write = iter_file_splice_write,
+	.unlocked_ioctl = ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = rchar_chardev_fdinfo,
+};
+
+const struct rchar_type rchar_import_type = {
+	.fops = &import_fops,
+	.priv_size = sizeof(struct rchar_import),
+	.create = import_create,
+	.free = import_free,
+	.opened_len = sizeof(struct rchar_wire_region),
+	.opened = import_opened,
+	.receive = import_receive,
+	.closed = import_closed,
+	.cancel = import_cancel,
+	.dead = import_dead,
+	.bury = import_bury,
+	.fill_info = import_fill_info,
+};

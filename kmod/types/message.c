@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "message.h"
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+#include "link/rxbuf.h"
+#include "link/txbuf.h"
+#include "session/channel.h"
+#include "session/chardev.h"
+#include "session/session_priv.h"
+#include "session/type.h"
+
+/* ---- read ---- */
+
+/* Only the receive path adds, behind what is complete; only we remove. */
+static int copy_message(struct rchar_session *s, struct iov_iter *to)
+{
+	struct rchar_seg *seg;
+
+	list_for_each_entry(seg, &s->rx_queue, entry) {
+		if (rchar_seg_copy(seg, 0, seg->end, to) < seg->end)
+			return -EFAULT;
+		if (seg->last)
+			break;
+	}
+	return 0;
+}
+
+static void drop_message(struct rchar_session *s, u32 len)
+{
+	struct rchar_seg *seg;
+	LIST_HEAD(done);
+	bool last;
+
+	spin_lock_bh(&s->lock);
+	do {
+		seg = list_first_entry(&s->rx_queue, struct rchar_seg, entry);
+		last = seg->last;
+		s->rx_memory -= rchar_seg_memory(seg);
+		list_move_tail(&seg->entry, &done);
+	} while (!last);
+	WRITE_ONCE(s->rx_messages, s->rx_messages - 1);
+	spin_unlock_bh(&s->lock);
+	rchar_seg_free_list(&done);
+	rchar_session_consume(s, len + RCHAR_WIRE_MESSAGE_COST);
+}
+
+/* All of the next message or nothing of it. */
+static ssize_t take(struct rchar_session *s, struct iov_iter *to)
+{
+	u32 len;
+	int ret;
+
+	lockdep_assert_held(&s->read_mutex);
+	spin_lock_bh(&s->lock);
+	len = rchar_session_next_message(s);
+	spin_unlock_bh(&s->lock);
+	if (!len)
+		return 0;
+	if (iov_iter_count(to) < len)
+		return -EMSGSIZE;
+	ret = copy_message(s, to);
+	if (ret)
+		return ret;
+	drop_message(s, len);
+	return len;
+}
+
+static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	return rchar_chardev_read(iocb, to, take, rchar_chardev_wait_readable);
+}
+
+/* ---- write ---- */
+
+/* Copy the message into frames, none of them queued yet. */
+static int build(struct rchar_session *s, struct iov_iter *from, gfp_t gfp,
+		 struct list_head *frames)
+{
+	u8 flags = RCHAR_FRAME_FIRST;
+	size_t left;
+
+	while ((left = iov_iter_count(from))) {
+		u32 len = min_t(size_t, left, rchar_session_frame_max(s));
+		struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_MSG, len, gfp);
+
+		if (!txb)
+			return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
+		/* Nobody waits for the rest of a large one. */
+		if (fatal_signal_pending(current)) {
+			rchar_txbuf_put(txb);
+			return -EINTR;
+		}
+		list_add_tail(&txb->queue, frames);
+		if (rchar_txbuf_copy(txb, len, from) < len)
+			return -EFAULT;
+		txb->hdr.flags = flags | (len == left ? RCHAR_FRAME_LAST : 0);
+		flags = 0;
+	}
+	return 0;
+}
+
+static ssize_t send_message(struct rchar_session *s, struct iov_iter *from, gfp_t gfp)
+{
+	size_t len = iov_iter_count(from);
+	LIST_HEAD(frames);
+	int ret;
+
+	ret = build(s, from, gfp, &frames);
+	if (!ret)
+		ret = rchar_session_send(s, &frames);
+	if (!ret)
+		return len;
+	rchar_txbuf_put_list(&frames);
+	iov_iter_revert(from, len - iov_iter_count(from));
+	return ret;
+}
+
+/* Returns 0 to be called again. */
+static ssize_t write_once(struct rchar_session *s, struct kiocb *iocb,
+			  struct iov_iter *from)
+{
+	size_t len = iov_iter_count(from);
+	int ret;
+
+	lockdep_assert_held(&s->write_mutex);
+	ret = rchar_session_write_error(s);
+	/* The limit may shrink once, when the session opens: it is final behind that. */
+	if (len > READ_ONCE(s->max_message))
+		return -EMSGSIZE;
+	rchar_session_need_room(s, len + RCHAR_WIRE_MESSAGE_COST);
+	if (!ret && rchar_session_write_room(s) >= len + RCHAR_WIRE_MESSAGE_COST)
+		return send_message(s, from, rchar_chardev_gfp(iocb));
+	return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
+}
+
+static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct rchar_session *s = iocb->ki_filp->private_data;
+	ssize_t ret;
+
+	if (!iov_iter_count(from))
+		return 0;
+	ret = rchar_chardev_lock(&s->write_mutex, rchar_chardev_nowait(iocb));
+	if (ret)
+		return ret;
+	do {
+		ret = write_once(s, iocb, from);
+	} while (!ret);
+	if (ret > 0)
+		rchar_stats_add(&s->channel->stats.tx_bytes, ret);
+	/* A message that did not fit is what poll() waits for. */
+	if (ret != -EAGAIN)
+		rchar_session_need_room(s, 0);
+	mutex_unlock(&s->write_mutex);
+	if (ret < 0 && ret != -EAGAIN)
+		rchar_session_wake_writers(s);
+	return ret;
+}
+
+/* ---- what the peer sends ---- */
+
+/* A fragment. Readers see a message when its last one is there. */
+static enum rchar_frame_error receive_msg(struct rchar_session *s,
+					  const struct rchar_hdr *hdr,
+					  struct rchar_rxbuf *rxb)
+{
+	bool first = hdr->flags & RCHAR_FRAME_FIRST, last = hdr->flags & RCHAR_FRAME_LAST;
+	struct rchar_seg *seg;
+	u32 len;
+
+	if (!rchar_session_data_expected(s) || first != !s->rx_partial)
+		return RCHAR_FRAME_BAD_STATE;
+	/* Only the last one costs more than its bytes: many small ones would be free. */
+	if (!last && hdr->len < RCHAR_WIRE_FRAME_MIN)
+		return RCHAR_FRAME_BAD_LENGTH;
+	if (hdr->len > s->max_message - s->rx_partial) {
+		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
+		return RCHAR_FRAME_OK;
+	}
+	if (!rchar_session_take_window(s, hdr->len, last ? RCHAR_WIRE_MESSAGE_COST : 0))
+		return RCHAR_FRAME_OK;
+	len = s->rx_partial + hdr->len;
+	s->rx_partial = last ? 0 : len;
+	if (rchar_session_data_unwanted(s))
+		return RCHAR_FRAME_OK;
+	seg = hdr->len <= RCHAR_COPY_BREAK ?
+	      rchar_rxbuf_take_copy(rxb, hdr->len, hdr->len) :
+	      rchar_rxbuf_take(rxb, hdr->len);
+	seg->last = last;
+	rchar_session_queue_seg(s, seg);
+	if (first)
+		s->rx_first = seg;
+	s->rx_partial_memory = last ? 0 : s->rx_partial_memory + rchar_seg_memory(seg);
+	if (last) {
+		s->rx_first->message = len;
+		s->rx_first = NULL;
+		WRITE_ONCE(s->rx_messages, s->rx_messages + 1);
+		rchar_session_tell_reader(s);
+	}
+	return RCHAR_FRAME_OK;
+}
+
+static int message_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
+			   struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	*err = hdr->op == RCHAR_OP_MSG ? receive_msg(s, hdr, rxb) : RCHAR_FRAME_BAD_STATE;
+	return 0;
+}
+
+static enum rchar_frame_error message_fin(struct rchar_session *s)
+{
+	return s->rx_partial ? RCHAR_FRAME_BAD_STATE : RCHAR_FRAME_OK;
+}
+
+static bool message_readable(const struct rchar_session *s)
+{
+	return READ_ONCE(s->rx_messages);
+}
+
+static const struct file_operations message_fops = {
+	.owner = THIS_MODULE,
+	.open = rchar_chardev_open,
+	.release = rchar_chardev_release,
+	.read_iter = read_iter,
+	.write_iter = write_iter,
+	.poll = rchar_chardev_poll,
+	.fsync = rchar_chardev_fsync,
+	.fasync = rchar_chardev_fasync,
+	.unlocked_ioctl = rchar_chardev_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = rchar_chardev_fdinfo,
+};
+
+const struct rchar_type rchar_message_type = {
+	.fops = &message_fops,
+	.halves = true,
+	.receive = message_receive,
+	.fin = message_fin,
+	.readable = message_readable,
+	.readable_bytes = rchar_session_next_message,
+};

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "region.h"
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/netlink.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/uio.h>
+#include "base/addr.h"
+#include "base/ledger.h"
+#include "compat/compat.h"
+#include "session/channel.h"
+#include "session/chardev.h"
+
+/* ---- life ---- */
+
+/* The last reference may go in a soft interrupt, and many pages take long. */
+static struct workqueue_struct *region_wq;
+
+static void free_work(struct work_struct *work)
+{
+	struct rchar_region *region = container_of(work, struct rchar_region, free_work);
+	unsigned long i;
+
+	for (i = 0; i < region->nr_pages; i++) {
+		if (region->pages[i])
+			put_page(region->pages[i]);
+		cond_resched();
+	}
+	kvfree(region->pages);
+	rchar_ledger_del(RCHAR_OBJ_REGION);
+	kfree(region);
+}
+
+static void release(struct kref *ref)
+{
+	struct rchar_region *region = container_of(ref, struct rchar_region, ref);
+
+	queue_work(region_wq, &region->free_work);
+}
+
+/**
+ * rchar_region_put() - drop a reference
+ * @region: the region
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_region_put(struct rchar_region *region)
+{
+	kref_put(&region->ref, release);
+}
+
+/* Others take memory meanwhile: look again after so many pages. */
+#define CHECK_PAGES	(SZ_16M >> PAGE_SHIFT)
+
+/* Who takes every page there is has others killed, not itself. */
+static bool fits(unsigned long pages)
+{
+	return (long)pages < si_mem_available();
+}
+
+static int alloc_pages_of(struct rchar_region *region)
+{
+	unsigned long i;
+
+	if (!fits(region->nr_pages))
+		return -ENOMEM;
+	region->pages = kvcalloc(region->nr_pages, sizeof(*region->pages),
+				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!region->pages)
+		return -ENOMEM;
+	for (i = 0; i < region->nr_pages; i++) {
+		/* Not the OOM killer: who asks for too much is told so. */
+		region->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
+					      __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+		if (!region->pages[i])
+			return -ENOMEM;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (i % CHECK_PAGES == 0 && !fits(region->nr_pages - i))
+			return -ENOMEM;
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * rchar_region_create() - zeroed memory to export
+ * @size: bytes, 1 to RCHAR_REGION_SIZE_MAX
+ * @access: enum rchar_access
+ * @atomics: enum rchar_atomics
+ *
+ * Context: process.
+ * Return: the region, with one reference, or an ERR_PTR: -ENOMEM, -EINTR.
+ */
+struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics)
+{
+	struct rchar_region *region = kzalloc(sizeof(*region), GFP_KERNEL);
+	int ret;
+
+	if (!region)
+		return ERR_PTR(-ENOMEM);
+	rchar_ledger_add(RCHAR_OBJ_REGION);
+	kref_init(&region->ref);
+	INIT_WORK(&region->free_work, free_work);
+	spin_lock_init(&region->lock);
+	init_waitqueue_head(&region->wait);
+	region->size = size;
+	region->access = access;
+	region->atomics = atomics;
+	region->nr_pages = DIV_ROUND_UP(size, PAGE_SIZE);
+	ret = alloc_pages_of(region);
+	if (ret) {
+		if (!region->pages)
+			region->nr_pages = 0;
+		rchar_region_put(region);
+		return ERR_PTR(ret);
+	}
+	return region;
+}
+
+/**
+ * rchar_region_channel_create() - a memory channel that listens gets its region
+ * @channel: the channel
+ * @extack: takes the words of a refusal
+ */
+int rchar_region_channel_create(struct rchar_channel *channel, struct netlink_ext_ack *extack)
+{
+	const struct rchar_config *config = &channel->config;
+	struct rchar_region *region;
+
+	region = rchar_region_create(config->size, config->access, config->atomics);
+	if (IS_ERR(region)) {
+		if (PTR_ERR(region) == -ENOMEM)
+			NL_SET_ERR_MSG(extack, "there is not so much memory");
+		return PTR_ERR(region);
+	}
+	channel->priv = region;
+	return 0;
+}
+
+/**
+ * rchar_region_channel_dead() - the channel is deleted: wake whoever polls its files
+ * @channel: the channel
+ */
+void rchar_region_channel_dead(struct rchar_channel *channel)
+{
+	wake_up_interruptible_poll(&rchar_region_of(channel)->wait, EPOLLERR | EPOLLHUP);
+}
+
+/**
+ * rchar_region_channel_free() - drop the channel's reference to its region, once
+ * @channel: the channel
+ *
+ * Sessions may hold the channel for long: what is large goes before.
+ */
+void rchar_region_channel_free(struct rchar_channel *channel)
+{
+	struct rchar_region *region;
+
+	spin_lock_bh(&channel->lock);
+	region = rchar_region_of(channel);
+	channel->priv = NULL;
+	spin_unlock_bh(&channel->lock);
+	if (region)
+		rchar_region_put(region);
+}
+
+/* ---- what the kernel executes ---- */
+
+static atomic64_t *word_at(struct rchar_region *region, u64 offset)
+{
+	return page_address(region->pages[offset >> PAGE_SHIFT]) + offset_in_page(offset);
+}
+
+static void ring(struct rchar_region *region, u32 value)
+{
+	spin_lock_bh(&region->lock);
+	WRITE_ONCE(region->rings, region->rings + 1);
+	region->last = value;
+	spin_unlock_bh(&region->lock);
+	wake_up_interruptible_poll(&region->wait, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
+}
+
+/**
+ * rchar_region_call() - execute a CALL
+ * @region: the region
+ * @call: the frame, or the same for a program of this host
+ * @peer: from a peer, whom @access binds
+ * @old: set: what the word was before, of ADD and CAS
+ *
+ * Atomic with what CPUs do to the word through mmap().
+ *
+ * Context: any but hard interrupt.
+ * Return: enum rchar_call_status.
+ */
+u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call,
+		      bool peer, u64 *old)
+{
+	u64 offset = le64_to_cpu(call->offset), operand = le64_to_cpu(call->operand);
+
+	*old = 0;
+	if (call->call == RCHAR_CALL_RING)
+		ring(region, operand);
+	if (call->call != RCHAR_CALL_ADD && call->call != RCHAR_CALL_CAS)
+		return RCHAR_CALL_OK;
+	/* Those of the device are not atomic with a processor's. */
+	if (region->atomics != RCHAR_ATOMICS_SW)
+		return RCHAR_CALL_UNSUPPORTED;
+	if (offset % 8 || region->size < 8 || offset > region->size - 8)
+		return RCHAR_CALL_RANGE;
+	if (peer && region->access != RCHAR_ACCESS_RW)
+		return RCHAR_CALL_READ_ONLY;
+	if (call->call == RCHAR_CALL_ADD)
+		*old = atomic64_fetch_add(operand, word_at(region, offset));
+	else
+		*old = atomic64_cmpxchg(word_at(region, offset),
+					le64_to_cpu(call->compare), operand);
+	return RCHAR_CALL_OK;
+}
+
+/**
+ * rchar_region_call_errno() - what a program is told
+ * @status: enum rchar_call_status, below __RCHAR_CALL_STATUS_MAX
+ *
+ * Return: 0 or a negative errno.
+ */
+int rchar_region_call_errno(u32 status)
+{
+	static const int errors[__RCHAR_CALL_STATUS_MAX] = {
+		[RCHAR_CALL_OK] = 0,
+		[RCHAR_CALL_RANGE] = -EINVAL,
+		[RCHAR_CALL_READ_ONLY] = -EROFS,
+		[RCHAR_CALL_UNSUPPORTED] = -EOPNOTSUPP,
+	};
+
+	return errors[status];
+}
+
+/* ---- files of this host ---- */
+
+/**
+ * struct region_file - one open file
+ * @region: holds a reference
+ * @channel: the cdev holds it
+ * @lock: protects @seen
+ * @seen: rings fetched
+ */
+struct region_file {
+	struct rchar_region *region;
+	struct rchar_channel *channel;
+	struct mutex lock;
+	u64 seen;
+};
+
+static int region_open(struct inode *inode, struct file *file)
+{
+	struct rchar_channel *channel = container_of(inode->i_cdev, struct rchar_channel,
+						     cdev);
+	struct region_file *f = kzalloc(sizeof(*f), RCHAR_GFP_PROGRAM);
+
+	if (!f)
+		return -ENOMEM;
+	spin_lock_bh(&channel->lock);
+	if (!channel->dead) {
+		f->region = rchar_region_of(channel);
+		rchar_region_get(f->region);
+	}
+	spin_unlock_bh(&channel->lock);
+	if (!f->region) {
+		kfree(f);
+		return -ENODEV;
+	}
+	f->channel = channel;
+	f->seen = READ_ONCE(f->region->rings);
+	mutex_init(&f->lock);
+	file->private_data = f;
+	file->f_mode |= FMODE_NOWAIT;
+	return 0;
+}
+
+static int region_release(struct inode *inode, struct file *file)
+{
+	struct region_file *f = file->private_data;
+
+	rchar_region_put(f->region);
+	kfree(f);
+	return 0;
+}
+
+/* One page's worth at a time; a fault in user memory ends it. */
+static ssize_t region_copy(struct kiocb *iocb, struct iov_iter *iter,
+			   size_t (*copy)(void *page, size_t n, struct iov_iter *iter))
+{
+	struct region_file *f = iocb->ki_filp->private_data;
+	struct rchar_region *region = f->region;
+	size_t left = min_t(u64, iov_iter_count(iter), region->size - iocb->ki_pos);
+	ssize_t done = 0;
+
+	while (left) {
+		size_t at = offset_in_page(iocb->ki_pos);
+		size_t n = min_t(size_t, left, PAGE_SIZE - at);
+		size_t got;
+
+		got = copy(page_address(region->pages[iocb->ki_pos >> PAGE_SHIFT]) + at, n,
+			   iter);
+		iocb->ki_pos += got;
+		done += got;
+		left -= got;
+		if (got < n)
+			return done ?: -EFAULT;
+		if (fatal_signal_pending(current))
+			break;
+		cond_resched();
+	}
+	return done;
+}
+
+static size_t copy_out(void *page, size_t n, struct iov_iter *iter)
+{
+	return copy_to_iter(page, n, iter);
+}
+
+static size_t copy_in(void *page, size_t n, struct iov_iter *iter)
+{
+	return copy_from_iter(page, n, iter);
+}
+
+static ssize_t region_read(struct kiocb *iocb, struct iov_iter *to)
+{
+	struct region_file *f = iocb->ki_filp->private_data;
+	ssize_t ret;
+
+	if (READ_ONCE(f->channel->dead))
+		return -ENODEV;
+	if (!iov_iter_count(to) || iocb->ki_pos >= f->region->size)
+		return 0;
+	ret = region_copy(iocb, to, copy_out);
+	if (ret > 0)
+		rchar_stats_inc(&f->channel->stats.reads);
+	return ret;
+}
+
+static ssize_t region_write(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct region_file *f = iocb->ki_filp->private_data;
+	ssize_t ret;
+
+	if (READ_ONCE(f->channel->dead))
+		return -ENODEV;
+	if (iocb->ki_flags & IOCB_APPEND)
+		iocb->ki_pos = f->region->size;
+	if (!iov_iter_count(from))
+		return 0;
+	if (iocb->ki_pos >= f->region->size)
+		return -ENOSPC;
+	ret = region_copy(iocb, from, copy_in);
+	if (ret > 0)
+		rchar_stats_inc(&f->channel->stats.writes);
+	return ret;
+}
+
+static loff_t region_llseek(struct file *file, loff_t offset, int whence)
+{
+	struct region_file *f = file->private_data;
+
+	return fixed_size_llseek(file, offset, whence, f->region->size);
+}
+
+/* The pages have references of their own: nothing has to be zapped when the channel goes. */
+static int region_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct region_file *f = file->private_data;
+
+	if (READ_ONCE(f->channel->dead))
+		return -ENODEV;
+	/* A private copy would not be the region. VM_SHARED is only there when the file
+	 * may be written.
+	 */
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+	rchar_compat_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	return vm_map_pages(vma, f->region->pages, f->region->nr_pages);
+}
+
+static __poll_t region_poll(struct file *file, poll_table *wait)
+{
+	struct region_file *f = file->private_data;
+	__poll_t mask = EPOLLOUT | EPOLLWRNORM;
+
+	poll_wait(file, &f->region->wait, wait);
+	if (READ_ONCE(f->region->rings) != READ_ONCE(f->seen))
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLPRI;
+	if (READ_ONCE(f->channel->dead))
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLERR | EPOLLHUP;
+	return mask;
+}
+
+/* Programs of this host write to the memory itself. */
+static int region_fsync(struct file *file, loff_t start, loff_t end, int datasync)
+{
+	return 0;
+}
+
+static long fetch_rings(struct region_file *f, void __user *arg)
+{
+	struct rchar_rings rings = {};
+	u64 seen;
+
+	mutex_lock(&f->lock);
+	spin_lock_bh(&f->region->lock);
+	seen = f->region->rings;
+	rings.count = seen - f->seen;
+	rings.last = f->region->last;
+	spin_unlock_bh(&f->region->lock);
+	/* What could not be told was not fetched. */
+	if (copy_to_user(arg, &rings, sizeof(rings))) {
+		mutex_unlock(&f->lock);
+		return -EFAULT;
+	}
+	WRITE_ONCE(f->seen, seen);
+	mutex_unlock(&f->lock);
+	return 0;
+}
+
+static int execute(struct file *file, const struct rchar_atomic *a, u64 *old)
+{
+	struct region_file *f = file->private_data;
+	struct rchar_wire_call call;
+
+	rchar_region_atomic_call(a, &call);
+	return rchar_region_call_errno(rchar_region_call(f->region, &call, false, old));
+}
+
+/**
+ * rchar_region_atomic_ioctl() - RCHAR_IOC_ATOMIC
+ * @file: the file
+ * @arg: struct rchar_atomic of the program
+ * @execute: does what it says, once it is checked, and sets @old; 0 or a negative errno
+ *
+ * Return: 0; -EBADF, -EFAULT, -EINVAL; or what @execute says.
+ */
+long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
+			       int (*execute)(struct file *file,
+					      const struct rchar_atomic *a, u64 *old))
+{
+	struct rchar_atomic a;
+	int ret;
+
+	/* The answer says what the word was before: that is a read, too. */
+	if (!(file->f_mode & FMODE_WRITE) || !(file->f_mode & FMODE_READ))
+		return -EBADF;
+	if (copy_from_user(&a, arg, sizeof(a)))
+		return -EFAULT;
+	if (a.flags || a.offset % 8 ||
+	    (a.op != RCHAR_ATOMIC_ADD && a.op != RCHAR_ATOMIC_CAS))
+		return -EINVAL;
+	ret = execute(file, &a, &a.old);
+	return ret ?: put_user(a.old, &arg->old);
+}
+
+/**
+ * rchar_region_atomic_call() - the CALL for an ioctl
+ * @a: from the program, checked
+ * @call: set but for its id
+ */
+void rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call)
+{
+	memset(call, 0, sizeof(*call));
+	call->call = a->op == RCHAR_ATOMIC_ADD ? RCHAR_CALL_ADD : RCHAR_CALL_CAS;
+	call->offset = cpu_to_le64(a->offset);
+	call->operand = cpu_to_le64(a->operand);
+	call->compare = cpu_to_le64(a->op == RCHAR_ATOMIC_CAS ? a->compare : 0);
+}
+
+static long get_info(struct region_file *f, unsigned int cmd, void __user *arg)
+{
+	const struct rchar_config *c = &f->channel->config;
+	struct rchar_info info = {
+		.type = c->type,
+		.role = c->role,
+		.state = RCHAR_SESSION_OPEN,
+		.size = f->region->size,
+		.access = f->region->access,
+		.importers = READ_ONCE(f->channel->nr_sessions),
+	};
+
+	strscpy(info.name, c->name, sizeof(info.name));
+	memcpy(info.local, &c->local, rchar_addr_len(&c->local));
+	return rchar_chardev_put_info(&info, cmd, arg);
+}
+
+static long region_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct region_file *f = file->private_data;
+
+	if (READ_ONCE(f->channel->dead))
+		return -ENODEV;
+	if (rchar_chardev_is_info(cmd))
+		return get_info(f, cmd, (void __user *)arg);
+	switch (cmd) {
+	case RCHAR_IOC_RINGS:
+		return fetch_rings(f, (void __user *)arg);
+	case RCHAR_IOC_ATOMIC:
+		return rchar_region_atomic_ioctl(file, (void __user *)arg, execute);
+	default:
+		return -ENOTTY;
+	}
+}
+
+const struct file_operations rchar_region_fops = {
+	.owner = THIS_MODULE,
+	.open = region_open,
+	.release = region_release,
+	.read_iter = region_read,
+	.write_iter = region_write,
+	.llseek = region_llseek,
+	.mmap = region_mmap,
+	.poll = region_poll,
+	.fsync = region_fsync,
+	.splice_read = rchar_compat_splice_read,
+	.splice_write = iter_file_splice_write,
+	.unlocked_ioctl = region_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+};
+
+/**
+ * rchar_region_init() - at module load
+ */
+int rchar_region_init(void)
+{
+	region_wq = alloc_workqueue("rchar_region", WQ_UNBOUND, 0);
+	return region_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rchar_region_exit() - at module unload, when no channel is left
+ */
+void rchar_region_exit(void)
+{
+	destroy_workqueue(region_wq);
+}

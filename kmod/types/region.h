@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The memory that a listening memory channel exports, and the files of this host on it. */
+#ifndef RCHAR_REGION_H
+#define RCHAR_REGION_H
+
+#include <linux/kref.h>
+#include <linux/mm_types.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include "proto/wire.h"
+#include "session/channel.h"
+
+struct file;
+struct file_operations;
+struct netlink_ext_ack;
+struct rchar_atomic;
+struct rchar_type;
+
+/**
+ * struct rchar_region - exported memory
+ * @ref: one each for the channel, its open files, and sessions of peers. Pages that are
+ *	 mapped have references of their own.
+ * @size: bytes
+ * @access: enum rchar_access: what peers may do; files of this host are not bound by it
+ * @atomics: enum rchar_atomics: who executes those of peers
+ * @nr_pages: length of @pages
+ * @pages: zeroed at first, each its own
+ * @lock: protects @rings and @last
+ * @rings: how often peers rang
+ * @last: what the last one rang with
+ * @wait: who waits for rings
+ * @free_work: the end
+ */
+struct rchar_region {
+	struct kref ref;
+	u64 size;
+	u32 access;
+	u32 atomics;
+	unsigned long nr_pages;
+	struct page **pages;
+	spinlock_t lock;
+	u64 rings;
+	u32 last;
+	wait_queue_head_t wait;
+	struct work_struct free_work;
+};
+
+struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics);
+void rchar_region_put(struct rchar_region *region);
+long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
+			       int (*execute)(struct file *file,
+					      const struct rchar_atomic *a, u64 *old));
+void rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call);
+u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call,
+		      bool peer, u64 *old);
+int rchar_region_call_errno(u32 status);
+
+static inline void rchar_region_get(struct rchar_region *region)
+{
+	kref_get(&region->ref);
+}
+
+/* Of a memory channel that listens; the delete of the channel drops it: channel lock. */
+static inline struct rchar_region *rchar_region_of(const struct rchar_channel *channel)
+{
+	return channel->priv;
+}
+
+extern const struct file_operations rchar_region_fops;
+extern const struct rchar_type rchar_export_type;
+
+int rchar_region_channel_create(struct rchar_channel *channel, struct netlink_ext_ack *extack);
+void rchar_region_channel_dead(struct rchar_channel *channel);
+void rchar_region_channel_free(struct rchar_channel *channel);
+int rchar_region_init(void);
+void rchar_region_exit(void);
+
+#endif /* RCHAR_REGION_H */

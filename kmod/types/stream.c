@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "stream.h"
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/uio.h>
+#include "bulk.h"
+#include "compat/compat.h"
+#include "link/rxbuf.h"
+#include "link/txbuf.h"
+#include "session/channel.h"
+#include "session/chardev.h"
+#include "session/session_priv.h"
+#include "session/type.h"
+
+/* ---- read ---- */
+
+static struct rchar_seg *first_seg(struct rchar_session *s, u32 *len)
+{
+	struct rchar_seg *seg;
+
+	spin_lock_bh(&s->lock);
+	seg = list_first_entry_or_null(&s->rx_queue, struct rchar_seg, entry);
+	if (seg)
+		*len = seg->end - seg->start;
+	spin_unlock_bh(&s->lock);
+	return seg;
+}
+
+/* Bytes may have been appended meanwhile: only an empty segment goes. */
+static void advance_seg(struct rchar_session *s, struct rchar_seg *seg, u32 bytes)
+{
+	bool done;
+
+	spin_lock_bh(&s->lock);
+	seg->start += bytes;
+	done = seg->start == seg->end;
+	if (done) {
+		list_del(&seg->entry);
+		s->rx_memory -= rchar_seg_memory(seg);
+	}
+	spin_unlock_bh(&s->lock);
+	if (done)
+		rchar_seg_free(seg);
+}
+
+/* Returns bytes moved; -EFAULT only when none were and user memory faults. */
+static ssize_t drain(struct rchar_session *s, struct iov_iter *to)
+{
+	struct rchar_seg *seg;
+	ssize_t done = 0;
+	u32 len;
+
+	lockdep_assert_held(&s->read_mutex);
+	while (iov_iter_count(to) && (seg = first_seg(s, &len))) {
+		size_t want = min_t(size_t, len, iov_iter_count(to));
+		size_t got = rchar_seg_copy(seg, seg->start, want, to);
+
+		advance_seg(s, seg, got);
+		rchar_session_consume(s, got);
+		done += got;
+		if (got < want)
+			return done ?: -EFAULT;
+	}
+	return done;
+}
+
+/* What a large write of the peer brings meanwhile goes to where it is wanted. */
+static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
+{
+	struct rchar_bulk_reader reader;
+	ssize_t done;
+	int ret;
+
+	if (!rchar_bulk_expect(s, &reader, to))
+		return rchar_chardev_wait_readable(s, to);
+	ret = wait_event_interruptible(s->read_wait, READ_ONCE(reader.bulk) ||
+						     rchar_chardev_may_read(s));
+	done = rchar_bulk_place(s, &reader, to);
+	return done ?: ret;
+}
+
+static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	return rchar_chardev_read(iocb, to, drain, wait_for_bytes);
+}
+
+/* ---- write ---- */
+
+/*
+ * One frame's worth. A frame that will have to wait is made with room for the next
+ * small writes, so that a queue of many of them stays small.
+ */
+static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 room,
+			   gfp_t gfp)
+{
+	u32 len = min3((size_t)room, iov_iter_count(from), (size_t)rchar_session_frame_max(s));
+	u32 capacity = rchar_flow_busy(s->flow) ? max_t(u32, len, RCHAR_WIRE_FRAME_MIN) : len;
+	struct rchar_txbuf *txb;
+	LIST_HEAD(frames);
+	size_t got;
+	int ret;
+
+	txb = rchar_txbuf_alloc(RCHAR_OP_DATA, capacity, gfp);
+	if (!txb)
+		return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
+	got = rchar_txbuf_copy(txb, len, from);
+	if (!got) {
+		rchar_txbuf_put(txb);
+		return -EFAULT;
+	}
+	if (!txb->nr_chunks && rchar_session_append(s, txb->data, got)) {
+		rchar_txbuf_put(txb);
+		return got;
+	}
+	list_add(&txb->queue, &frames);
+	ret = rchar_session_send(s, &frames);
+	if (ret) {
+		rchar_txbuf_put(txb);
+		iov_iter_revert(from, got);
+		return ret;
+	}
+	return got;
+}
+
+/* Where an interrupted write() comes to its end sooner, and who may not sleep, it copies. */
+static bool may_bulk(struct kiocb *iocb, struct iov_iter *from)
+{
+	return user_backed_iter(from) && !rchar_chardev_nowait(iocb) &&
+	       !signal_pending(current);
+}
+
+static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
+			  struct iov_iter *from)
+{
+	int ret = rchar_session_write_error(s);
+	u32 room = rchar_session_write_room(s);
+
+	if (!ret && may_bulk(iocb, from)) {
+		ssize_t done = rchar_bulk_write(s, from, room);
+
+		if (done)
+			return done;
+	}
+	if (!ret && room)
+		return write_frame(s, from, room, rchar_chardev_gfp(iocb));
+	return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
+}
+
+static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct rchar_session *s = iocb->ki_filp->private_data;
+	size_t len = iov_iter_count(from);
+	ssize_t done = 0, ret;
+
+	if (!len)
+		return 0;
+	ret = rchar_chardev_lock(&s->write_mutex, rchar_chardev_nowait(iocb));
+	if (ret)
+		return ret;
+	while (done < len) {
+		ret = write_some(s, iocb, from);
+		if (ret < 0)
+			break;
+		done += ret;
+		/* With a reader that keeps up it may not sleep for long. */
+		if (done && fatal_signal_pending(current))
+			break;
+	}
+	mutex_unlock(&s->write_mutex);
+	rchar_stats_add(&s->channel->stats.tx_bytes, done);
+	return done ?: ret;
+}
+
+/* ---- what the peer sends ---- */
+
+static enum rchar_frame_error receive_data(struct rchar_session *s,
+					   const struct rchar_hdr *hdr,
+					   struct rchar_rxbuf *rxb)
+{
+	struct rchar_bulk *bulk = rchar_session_priv(s);
+	bool instead = hdr->flags & RCHAR_FRAME_INSTEAD;
+
+	if (!rchar_session_data_expected(s) ||
+	    (instead ? hdr->len > bulk->left : rchar_bulk_open(s)))
+		return RCHAR_FRAME_BAD_STATE;
+	if (instead) {
+		rchar_bulk_in_over(s);
+		bulk->left -= hdr->len;
+		if (bulk->got || rchar_session_data_unwanted(s))
+			return RCHAR_FRAME_OK;
+	} else {
+		bulk->left = 0;
+		if (!rchar_session_take_window(s, hdr->len, 0) || rchar_session_data_unwanted(s))
+			return RCHAR_FRAME_OK;
+	}
+	rchar_session_queue_payload(s, rxb, hdr->len);
+	rchar_session_tell_reader(s);
+	return RCHAR_FRAME_OK;
+}
+
+static enum rchar_frame_error receive_bulk(struct rchar_session *s,
+					   struct rchar_rxbuf *rxb, int *ret)
+{
+	if (!rchar_session_data_expected(s) || rchar_bulk_open(s))
+		return RCHAR_FRAME_BAD_STATE;
+	/* Each is answered. */
+	if (rchar_session_too_many_replies(s->flow)) {
+		*ret = -ENOBUFS;
+		return RCHAR_FRAME_OK;
+	}
+	return rchar_bulk_receive(s, rxb, ret);
+}
+
+static int stream_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
+			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+{
+	int ret = 0;
+
+	if (hdr->op == RCHAR_OP_DATA)
+		*err = receive_data(s, hdr, rxb);
+	else if (hdr->op == RCHAR_OP_BULK)
+		*err = receive_bulk(s, rxb, &ret);
+	else if (hdr->op == RCHAR_OP_TAKEN)
+		*err = rchar_bulk_taken(s, rxb);
+	else
+		*err = RCHAR_FRAME_BAD_STATE;
+	return ret;
+}
+
+static enum rchar_frame_error stream_fin(struct rchar_session *s)
+{
+	return rchar_bulk_open(s) ? RCHAR_FRAME_BAD_STATE : RCHAR_FRAME_OK;
+}
+
+static bool stream_readable(const struct rchar_session *s)
+{
+	/* A reader that is told so looks again, with the lock; one that is not is woken. */
+	return data_race(!list_empty_careful(&s->rx_queue));
+}
+
+static u32 stream_rx_missing(const struct rchar_session *s)
+{
+	const struct rchar_bulk *bulk = rchar_session_priv(s);
+
+	return bulk->got || rchar_session_data_unwanted(s) ? 0 : bulk->left;
+}
+
+static const struct file_operations stream_fops = {
+	.owner = THIS_MODULE,
+	.open = rchar_chardev_open,
+	.release = rchar_chardev_release,
+	.read_iter = read_iter,
+	.write_iter = write_iter,
+	.splice_read = rchar_compat_splice_read,
+	.splice_write = iter_file_splice_write,
+	.poll = rchar_chardev_poll,
+	.fsync = rchar_chardev_fsync,
+	.fasync = rchar_chardev_fasync,
+	.unlocked_ioctl = rchar_chardev_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.show_fdinfo = rchar_chardev_fdinfo,
+};
+
+const struct rchar_type rchar_stream_type = {
+	.fops = &stream_fops,
+	.halves = true,
+	.priv_size = sizeof(struct rchar_bulk),
+	.receive = stream_receive,
+	.fin = stream_fin,
+	.stopped = rchar_bulk_in_stop,
+	.dead = rchar_bulk_in_over,
+	.readable = stream_readable,
+	.rx_missing = stream_rx_missing,
+};
