@@ -19,7 +19,7 @@
 #include "session/admin.h"
 #include "session/channel.h"
 #include "session/session.h"
-#include "types/bulk.h"
+#include "types/rndv.h"
 #include "types/export.h"
 #include "types/region.h"
 #include "types/transfer.h"
@@ -37,8 +37,8 @@ static void check_wire(void)
 	BUILD_BUG_ON(sizeof(struct rchar_wire_map) != 16);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_call) != 32);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_result) != 16);
-	BUILD_BUG_ON(sizeof(struct rchar_wire_bulk) != 24);
-	BUILD_BUG_ON(sizeof(struct rchar_wire_taken) != 8);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_rndv) != 24);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_rndv_done) != 8);
 	BUILD_BUG_ON(RCHAR_OP_MAX > 32);	/* sets of ops are u32 */
 	BUILD_BUG_ON(RCHAR_NAME_MAX + 1 != RCHAR_WIRE_NAME_LEN);
 }
@@ -74,12 +74,12 @@ static int __init rchar_init(void)
 	ret = rchar_transfer_init();
 	if (ret)
 		goto err_export;
-	ret = rchar_bulk_init();
+	ret = rchar_rndv_init();
 	if (ret)
 		goto err_transfer;
 	ret = rchar_link_life_init(&rchar_session_link_ops);
 	if (ret)
-		goto err_bulk;
+		goto err_rndv;
 	ret = rchar_lane_init(&rchar_lane_events);
 	if (ret)
 		goto err_link;
@@ -103,8 +103,8 @@ err_lane:
 	rchar_lane_exit();
 err_link:
 	rchar_link_exit();
-err_bulk:
-	rchar_bulk_exit();
+err_rndv:
+	rchar_rndv_exit();
 err_transfer:
 	rchar_transfer_exit();
 err_export:
@@ -132,7 +132,7 @@ static void __exit rchar_exit(void)
 	rchar_listener_exit();
 	rchar_lane_exit();
 	rchar_session_exit();
-	rchar_bulk_exit();
+	rchar_rndv_exit();
 	rchar_transfer_exit();
 	rchar_export_exit();
 	rchar_link_exit();

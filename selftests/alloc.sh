@@ -30,7 +30,7 @@ set_up=quiet_faults
 # A program with tests of its own. Each of them is left out when others are asked for.
 every_allocation_fails_once() {
 	rchar add srv stream listen 10.0.0.1 window 256k
-	rchar -w $limit add cli stream connect 10.0.0.1/srv window 256k zero-copy-min 64k
+	rchar -w $limit add cli stream connect 10.0.0.1/srv window 256k rendezvous-min 64k
 	rchar add msrv message listen 10.0.0.1 window 64k max-message 32k
 	rchar -w $limit add mcli message connect 10.0.0.1/msrv window 64k max-message 32k
 	rchar add here memory listen 10.0.0.1 size 1m

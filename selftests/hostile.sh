@@ -44,7 +44,7 @@ importer=$!
 
 # A writer to whoever opens, without a copy.
 rchar add bvictim stream listen 10.0.0.1 window 128k recovery-timeout 1s
-rchar add writer stream listen 10.0.0.1 zero-copy-min 64k
+rchar add writer stream listen 10.0.0.1 rendezvous-min 64k
 head -c 64k /dev/zero | tr '\0' B >/tmp/b
 (while [ ! -e /tmp/stop ]; do dd if=/tmp/b of=/dev/rchar/writer bs=64k; done) 2>/dev/null &
 writer=$!
@@ -66,9 +66,9 @@ nkeys=$(grep -c '^\(not \)\?ok' /tmp/badkeys)
 badlanes 10.0.0.1 | tee /tmp/badlanes
 ret=$((ret + PIPESTATUS[0]))
 nlanes=$(grep -c '^\(not \)\?ok' /tmp/badlanes)
-badbulk 10.0.0.1 bvictim mvictim writer breader blast | tee /tmp/badbulk
+badrndv 10.0.0.1 bvictim mvictim writer breader blast | tee /tmp/badrndv
 ret=$((ret + PIPESTATUS[0]))
-nbulk=$(grep -c '^\(not \)\?ok' /tmp/badbulk)
+nrndv=$(grep -c '^\(not \)\?ok' /tmp/badrndv)
 badhandshake 10.0.0.1 kept | tee /tmp/badhandshake
 ret=$((ret + PIPESTATUS[0]))
 nhandshake=$(grep -c '^\(not \)\?ok' /tmp/badhandshake)
@@ -85,7 +85,7 @@ badreq 10.0.0.1 "${moved%/*}" | tee /tmp/badreq
 ret=$((ret + PIPESTATUS[0]))
 nreq=$(grep -c '^\(not \)\?ok' /tmp/badreq)
 touch /tmp/stop
-placed=$(counter a 'rchar -j stats breader' placed)
+placed=$(counter a 'rchar -j stats breader' rendezvous_placed)
 rchar del writer
 rchar del breader
 wait $reader $importer $writer "${readers[@]}"
@@ -119,7 +119,7 @@ everything_was_counted() {
 	[ "$(counter a 'rchar -j version' bad_frames)" = 75 ]
 }
 
-ksft_n=$((63 + nkeys + nlanes + nbulk + nhandshake + nreq))
+ksft_n=$((63 + nkeys + nlanes + nrndv + nhandshake + nreq))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run memory_was_not_touched

@@ -17,9 +17,9 @@ ANY = {"uapi", "compat"}
 # The one call that goes up: events. Its header is in base, its code in netlink.
 UPWARD = "notify"
 # Words that are a type's own.
-TYPES = re.compile(r"\bRCHAR_TYPE_(STREAM|MESSAGE|MEMORY)\b|->(import|export|bulk)\b|"
-                   r"\brchar_(stream|message|import|export|region|bulk)_\w+\(|"
-                   r"\bstruct rchar_(stream|message|import|export|region|bulk)\b")
+TYPES = re.compile(r"\bRCHAR_TYPE_(STREAM|MESSAGE|MEMORY)\b|->(import|export|rndv)\b|"
+                   r"\brchar_(stream|message|import|export|region|rndv)_\w+\(|"
+                   r"\bstruct rchar_(stream|message|import|export|region|rndv)\b")
 
 
 def sources(top):

@@ -101,7 +101,7 @@ bool put_setting(Request &r, const std::string &key, Words &words)
 	static const std::map<std::string, Setting> settings = {
 		{"window", {RCHAR_A_CHANNEL_WINDOW, parse_size}},
 		{"max-message", {RCHAR_A_CHANNEL_MAX_MESSAGE, parse_size}},
-		{"zero-copy-min", {RCHAR_A_CHANNEL_ZERO_COPY_MIN, parse_size}},
+		{"rendezvous-min", {RCHAR_A_CHANNEL_RENDEZVOUS_MIN, parse_size}},
 		{"backlog", {RCHAR_A_CHANNEL_BACKLOG, parse_number}},
 		{"open-timeout", {RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, parse_time_ms}},
 		{"recovery-timeout", {RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, parse_time_ms}},
@@ -132,7 +132,7 @@ void put_fixed(Request &r, const std::string &key, Words &words)
 		r.put_u32(RCHAR_A_CHANNEL_GID, parse_group(words.take("the value of gid")));
 	else
 		usage_error("'" + key + "' is not a setting; there are: from size access atomics mode "
-			    "uid gid window max-message zero-copy-min backlog open-timeout "
+			    "uid gid window max-message rendezvous-min backlog open-timeout "
 			    "recovery-timeout linger");
 }
 
@@ -208,7 +208,7 @@ void command_set(Words words, const Options &)
 				    "chown on /dev/rchar/" + name);
 		if (!put_setting(r, key, words))
 			usage_error("'" + key + "' cannot be set; there are: window max-message "
-				    "zero-copy-min backlog open-timeout recovery-timeout linger");
+				    "rendezvous-min backlog open-timeout recovery-timeout linger");
 	}
 	Netlink nl;
 	nl.call(r, "set " + name);
@@ -467,7 +467,7 @@ void print_help()
 	      "\n"
 	      "TYPE := stream | message | memory\n"
 	      "ADDR := IPv4 | [IPv6] | [IPv6%if] | host name; the port is 7471 unless given\n"
-	      "KEY  := window SIZE | max-message SIZE | zero-copy-min SIZE | backlog N |\n"
+	      "KEY  := window SIZE | max-message SIZE | rendezvous-min SIZE | backlog N |\n"
 	      "        open-timeout TIME | recovery-timeout TIME | linger TIME;\n"
 	      "        with add also mode OCTAL | uid USER | gid GROUP\n"
 	      "        memory listen: size SIZE, and perhaps access ro|rw | atomics sw|hw\n"

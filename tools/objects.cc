@@ -170,8 +170,8 @@ Json stats_value(nlattr *nest)
 		{RCHAR_A_STATS_READS, "reads", u64_value},
 		{RCHAR_A_STATS_WRITES, "writes", u64_value},
 		{RCHAR_A_STATS_CALLS, "calls", u64_value},
-		{RCHAR_A_STATS_BULKS, "bulks", u64_value},
-		{RCHAR_A_STATS_PLACED, "placed", u64_value},
+		{RCHAR_A_STATS_RENDEZVOUS_SENT, "rendezvous_sent", u64_value},
+		{RCHAR_A_STATS_RENDEZVOUS_PLACED, "rendezvous_placed", u64_value},
 	};
 
 	return object(fields, static_cast<nlattr *>(nla_data(nest)), nla_len(nest));
@@ -269,7 +269,7 @@ Json channel_object(nlattr *attrs, int len)
 		{RCHAR_A_CHANNEL_GID, "gid", u32_value},
 		{RCHAR_A_CHANNEL_WINDOW, "window_bytes", u32_value},
 		{RCHAR_A_CHANNEL_MAX_MESSAGE, "max_message_bytes", u32_value},
-		{RCHAR_A_CHANNEL_ZERO_COPY_MIN, "zero_copy_min_bytes", u32_value},
+		{RCHAR_A_CHANNEL_RENDEZVOUS_MIN, "rendezvous_min_bytes", u32_value},
 		{RCHAR_A_CHANNEL_SIZE, "size_bytes", u64_value},
 		{RCHAR_A_CHANNEL_ACCESS, "access",
 		 [](nlattr *a) -> Json { return name_of(access_names, nla_get_u32(a)); }},
@@ -428,8 +428,8 @@ std::string channel_text(const Json &c, bool details)
 		std::to_string(num(c, "gid")) + " window " + size_text(num(c, "window_bytes")) +
 		(c.contains("max_message_bytes") ?
 			 " max-message " + size_text(num(c, "max_message_bytes")) : "") +
-		(c.contains("zero_copy_min_bytes") ?
-			 " zero-copy-min " + size_text(num(c, "zero_copy_min_bytes")) : "") +
+		(c.contains("rendezvous_min_bytes") ?
+			 " rendezvous-min " + size_text(num(c, "rendezvous_min_bytes")) : "") +
 		" backlog " + std::to_string(num(c, "backlog")) + "\n";
 	text += "    open-timeout " + time_text(num(c, "open_timeout_ms")) + " recovery-timeout " +
 		time_text(num(c, "recovery_timeout_ms")) + " linger " + time_text(num(c, "linger_ms")) +

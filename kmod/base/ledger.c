@@ -20,7 +20,7 @@ static const char *const names[__RCHAR_OBJ_MAX] = {
 	[RCHAR_OBJ_REGION] = "region",
 	[RCHAR_OBJ_EXPORT] = "export",
 	[RCHAR_OBJ_TRANSFER] = "transfer",
-	[RCHAR_OBJ_BULK] = "bulk",
+	[RCHAR_OBJ_RNDV] = "rendezvous",
 };
 
 /**

@@ -30,8 +30,8 @@ struct rchar_stats {
 	atomic64_t reads;
 	atomic64_t writes;
 	atomic64_t calls;
-	atomic64_t bulks;
-	atomic64_t placed;
+	atomic64_t rndv_sent;
+	atomic64_t rndv_placed;
 };
 
 static inline void rchar_stats_add(atomic64_t *counter, u64 n)

@@ -62,8 +62,8 @@ static int put_channel_stats(struct sk_buff *skb, const struct rchar_stats *s)
 	    put_counter(skb, RCHAR_A_STATS_READS, &s->reads) ||
 	    put_counter(skb, RCHAR_A_STATS_WRITES, &s->writes) ||
 	    put_counter(skb, RCHAR_A_STATS_CALLS, &s->calls) ||
-	    put_counter(skb, RCHAR_A_STATS_BULKS, &s->bulks) ||
-	    put_counter(skb, RCHAR_A_STATS_PLACED, &s->placed))
+	    put_counter(skb, RCHAR_A_STATS_RENDEZVOUS_SENT, &s->rndv_sent) ||
+	    put_counter(skb, RCHAR_A_STATS_RENDEZVOUS_PLACED, &s->rndv_placed))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -97,7 +97,7 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 			   from_kgid_munged(&init_user_ns, c->gid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, READ_ONCE(c->window)) ||
 	       (c->type == RCHAR_TYPE_STREAM &&
-		nla_put_u32(skb, RCHAR_A_CHANNEL_ZERO_COPY_MIN, READ_ONCE(c->zero_copy_min))) ||
+		nla_put_u32(skb, RCHAR_A_CHANNEL_RENDEZVOUS_MIN, READ_ONCE(c->rendezvous_min))) ||
 	       (c->max_message &&
 		nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, c->max_message)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_BACKLOG, READ_ONCE(c->backlog)) ||

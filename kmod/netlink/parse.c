@@ -20,7 +20,7 @@ const struct nla_policy rchar_parse_name_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 },	\
-	[RCHAR_A_CHANNEL_ZERO_COPY_MIN] = { .type = NLA_U32 }
+	[RCHAR_A_CHANNEL_RENDEZVOUS_MIN] = { .type = NLA_U32 }
 
 #define ADDRESS_POLICY { .type = NLA_BINARY, .len = sizeof(struct sockaddr_in6) }
 
@@ -168,8 +168,8 @@ static const struct setting {
 } settings[] = {
 	{ RCHAR_A_CHANNEL_WINDOW, offsetof(struct rchar_config, window),
 	  RCHAR_WINDOW_MIN, RCHAR_WINDOW_MAX, "window must be 64k to 256m" },
-	{ RCHAR_A_CHANNEL_ZERO_COPY_MIN, offsetof(struct rchar_config, zero_copy_min),
-	  0, RCHAR_ZERO_COPY_MIN_MAX, "zero-copy-min must be 0 to 1g" },
+	{ RCHAR_A_CHANNEL_RENDEZVOUS_MIN, offsetof(struct rchar_config, rendezvous_min),
+	  0, RCHAR_RENDEZVOUS_MIN_MAX, "rendezvous-min must be 0 to 1g" },
 	{ RCHAR_A_CHANNEL_MAX_MESSAGE, offsetof(struct rchar_config, max_message),
 	  1, RCHAR_MESSAGE_MAX, "max-message must be 1 to 64m" },
 	{ RCHAR_A_CHANNEL_BACKLOG, offsetof(struct rchar_config, backlog),
@@ -197,9 +197,9 @@ int rchar_parse_settings(struct genl_info *info, u32 type)
 	if (info->attrs[RCHAR_A_CHANNEL_MAX_MESSAGE] && type != RCHAR_TYPE_MESSAGE)
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_MAX_MESSAGE,
 			      "only message channels have a max-message", -EINVAL);
-	if (info->attrs[RCHAR_A_CHANNEL_ZERO_COPY_MIN] && type != RCHAR_TYPE_STREAM)
-		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ZERO_COPY_MIN,
-			      "only stream channels have a zero-copy-min", -EINVAL);
+	if (info->attrs[RCHAR_A_CHANNEL_RENDEZVOUS_MIN] && type != RCHAR_TYPE_STREAM)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_RENDEZVOUS_MIN,
+			      "only stream channels have a rendezvous-min", -EINVAL);
 	for (i = 0; i < ARRAY_SIZE(settings); i++) {
 		const struct setting *s = &settings[i];
 		u32 value;
@@ -384,7 +384,7 @@ int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
 	int ret;
 
 	*config = (struct rchar_config){
-		.zero_copy_min = RCHAR_ZERO_COPY_MIN_DEFAULT,
+		.rendezvous_min = RCHAR_RENDEZVOUS_MIN_DEFAULT,
 		.window = RCHAR_WINDOW_DEFAULT,
 		.backlog = RCHAR_BACKLOG_DEFAULT,
 		.open_timeout_ms = RCHAR_OPEN_TIMEOUT_MS,

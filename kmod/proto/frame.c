@@ -47,10 +47,10 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 			    sizeof(struct rchar_wire_call), RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_RESULT] = { "RESULT", sizeof(struct rchar_wire_result),
 			      sizeof(struct rchar_wire_result), RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_BULK] = { "BULK", sizeof(struct rchar_wire_bulk),
-			    sizeof(struct rchar_wire_bulk), RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_TAKEN] = { "TAKEN", sizeof(struct rchar_wire_taken),
-			     sizeof(struct rchar_wire_taken), RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_RNDV] = { "RNDV", sizeof(struct rchar_wire_rndv),
+			    sizeof(struct rchar_wire_rndv), RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_RNDV_DONE] = { "RNDV_DONE", sizeof(struct rchar_wire_rndv_done),
+			     sizeof(struct rchar_wire_rndv_done), RCHAR_FRAME_ACK, true },
 };
 
 /**
@@ -284,17 +284,17 @@ enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region
 }
 
 /**
- * rchar_bulk_check() - is a BULK well formed?
- * @bulk: the payload
+ * rchar_rndv_check() - is a RNDV well formed?
+ * @rndv: the payload
  *
  * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
  */
-enum rchar_frame_error rchar_bulk_check(const struct rchar_wire_bulk *bulk)
+enum rchar_frame_error rchar_rndv_check(const struct rchar_wire_rndv *rndv)
 {
-	u32 len = le32_to_cpu(bulk->len);
+	u32 len = le32_to_cpu(rndv->len);
 
-	if (len < RCHAR_WIRE_BULK_MIN || len > RCHAR_WIRE_BULK_MAX || bulk->reserved ||
-	    le32_to_cpu(bulk->offset) >= RCHAR_WIRE_BULK_MAX)
+	if (len < RCHAR_WIRE_RNDV_MIN || len > RCHAR_WIRE_RNDV_MAX || rndv->reserved ||
+	    le32_to_cpu(rndv->offset) >= RCHAR_WIRE_RNDV_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	return RCHAR_FRAME_OK;
 }

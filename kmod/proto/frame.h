@@ -67,7 +67,7 @@ u32 rchar_open_max_message(const struct rchar_wire_open *open);
 enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened,
 					  u32 type);
 enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region);
-enum rchar_frame_error rchar_bulk_check(const struct rchar_wire_bulk *bulk);
+enum rchar_frame_error rchar_rndv_check(const struct rchar_wire_rndv *rndv);
 enum rchar_frame_error rchar_map_check(const struct rchar_wire_map *map, u32 len, u64 size);
 bool rchar_window_valid(u32 window, u32 max_message);
 

@@ -123,8 +123,8 @@ struct rchar_wire_call {
 	__le64 compare;
 };
 
-/* BULK: the next bytes of the stream can be read from the sender's memory. */
-struct rchar_wire_bulk {
+/* RNDV: the next bytes of the stream can be read from the sender's memory. */
+struct rchar_wire_rndv {
 	__le32 id;		/* chosen by the sender; echoed */
 	__le32 attempt;		/* of the connection on which the key is valid */
 	__le32 key;
@@ -133,20 +133,20 @@ struct rchar_wire_bulk {
 	__le32 reserved;
 };
 
-struct rchar_wire_taken {
+struct rchar_wire_rndv_done {
 	__le32 id;
-	__le32 status;		/* enum rchar_taken */
+	__le32 status;		/* enum rchar_rndv_status */
 };
 
-enum rchar_taken {
-	RCHAR_TAKEN_OK,		/* the receiver has them */
-	RCHAR_TAKEN_REFUSED,	/* send them in frames */
-	__RCHAR_TAKEN_MAX
+enum rchar_rndv_status {
+	RCHAR_RNDV_OK,		/* the receiver has them */
+	RCHAR_RNDV_REFUSED,	/* send them in frames */
+	__RCHAR_RNDV_STATUS_MAX
 };
 
-/* Bytes of one BULK. Of fewer the memory would be more than the window counts. */
-#define RCHAR_WIRE_BULK_MIN	(64u << 10)
-#define RCHAR_WIRE_BULK_MAX	(1u << 20)
+/* Bytes of one RNDV. Of fewer the memory would be more than the window counts. */
+#define RCHAR_WIRE_RNDV_MIN	(64u << 10)
+#define RCHAR_WIRE_RNDV_MAX	(1u << 20)
 
 struct rchar_wire_result {
 	__le32 id;
@@ -204,8 +204,8 @@ enum rchar_op {
 	RCHAR_OP_MAP,		/* acceptor: keys of a region */
 	RCHAR_OP_CALL,		/* initiator, of a memory session */
 	RCHAR_OP_RESULT,	/* acceptor: answer to CALL */
-	RCHAR_OP_BULK,		/* of a stream: read the next bytes from here */
-	RCHAR_OP_TAKEN,		/* answer to BULK */
+	RCHAR_OP_RNDV,		/* of a stream: read the next bytes from here */
+	RCHAR_OP_RNDV_DONE,		/* answer to RNDV */
 	RCHAR_OP_MAX
 };
 
@@ -213,7 +213,7 @@ enum rchar_op {
 #define RCHAR_FRAME_FIRST	0x02	/* MSG: first fragment */
 #define RCHAR_FRAME_LAST	0x04	/* MSG: last fragment */
 #define RCHAR_FRAME_FLAGS	0x07	/* of MSG */
-#define RCHAR_FRAME_INSTEAD	0x08	/* DATA: bytes of the BULK before, in its place */
+#define RCHAR_FRAME_INSTEAD	0x08	/* DATA: bytes of the RNDV before, in its place */
 
 #define RCHAR_OPEN_NOSEND	0x01	/* opened read-only: as if FIN followed */
 #define RCHAR_OPEN_NORECV	0x02	/* opened write-only: as if STOP followed */

@@ -21,8 +21,8 @@ struct rchar_type;
 
 /* Defaults and limits of what can be set; the limits are in the netlink policy. */
 #define RCHAR_WINDOW_DEFAULT		(1u << 20)
-#define RCHAR_ZERO_COPY_MIN_DEFAULT	(256u << 10)
-#define RCHAR_ZERO_COPY_MIN_MAX		(1u << 30)
+#define RCHAR_RENDEZVOUS_MIN_DEFAULT	(256u << 10)
+#define RCHAR_RENDEZVOUS_MIN_MAX		(1u << 30)
 #define RCHAR_WINDOW_MIN		(64u << 10)
 #define RCHAR_WINDOW_MAX		(256u << 20)
 #define RCHAR_MESSAGE_DEFAULT		(1u << 20)
@@ -46,7 +46,7 @@ struct rchar_type;
  * @mode: permission bits of the node
  * @uid: owner of the node
  * @gid: group of the node
- * @zero_copy_min: bytes of a write() from which on the peer reads them; 0: never
+ * @rendezvous_min: bytes of a write() from which on the peer reads them; 0: never
  * @window: bytes a session may hold unread, and sent but not acknowledged
  * @max_message: longest message, bytes; 0 but for message channels
  * @backlog: sessions that may wait for open()
@@ -67,7 +67,7 @@ struct rchar_config {
 	u32 mode;
 	kuid_t uid;
 	kgid_t gid;
-	u32 zero_copy_min;
+	u32 rendezvous_min;
 	u32 window;
 	u32 max_message;
 	u32 backlog;

@@ -3,7 +3,7 @@
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/uio.h>
-#include "bulk.h"
+#include "rndv.h"
 #include "compat/compat.h"
 #include "link/rxbuf.h"
 #include "link/txbuf.h"
@@ -67,15 +67,15 @@ static ssize_t drain(struct rchar_session *s, struct iov_iter *to)
 /* What a large write of the peer brings meanwhile goes to where it is wanted. */
 static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
 {
-	struct rchar_bulk_reader reader;
+	struct rchar_rndv_reader reader;
 	ssize_t done;
 	int ret;
 
-	if (!rchar_bulk_expect(s, &reader, to))
+	if (!rchar_rndv_expect(s, &reader, to))
 		return rchar_chardev_wait_readable(s, to);
-	ret = wait_event_interruptible(s->read_wait, READ_ONCE(reader.bulk) ||
+	ret = wait_event_interruptible(s->read_wait, READ_ONCE(reader.in) ||
 						     rchar_chardev_may_read(s));
-	done = rchar_bulk_place(s, &reader, to);
+	done = rchar_rndv_place(s, &reader, to);
 	return done ?: ret;
 }
 
@@ -123,7 +123,7 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 }
 
 /* Where an interrupted write() comes to its end sooner, and who may not sleep, it copies. */
-static bool may_bulk(struct kiocb *iocb, struct iov_iter *from)
+static bool may_rndv(struct kiocb *iocb, struct iov_iter *from)
 {
 	return user_backed_iter(from) && !rchar_chardev_nowait(iocb) &&
 	       !signal_pending(current);
@@ -135,8 +135,8 @@ static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
 	int ret = rchar_session_write_error(s);
 	u32 room = rchar_session_write_room(s);
 
-	if (!ret && may_bulk(iocb, from)) {
-		ssize_t done = rchar_bulk_write(s, from, room);
+	if (!ret && may_rndv(iocb, from)) {
+		ssize_t done = rchar_rndv_write(s, from, room);
 
 		if (done)
 			return done;
@@ -177,19 +177,19 @@ static enum rchar_frame_error receive_data(struct rchar_session *s,
 					   const struct rchar_hdr *hdr,
 					   struct rchar_rxbuf *rxb)
 {
-	struct rchar_bulk *bulk = rchar_session_priv(s);
+	struct rchar_rndv *rndv = rchar_session_priv(s);
 	bool instead = hdr->flags & RCHAR_FRAME_INSTEAD;
 
 	if (!rchar_session_data_expected(s) ||
-	    (instead ? hdr->len > bulk->left : rchar_bulk_open(s)))
+	    (instead ? hdr->len > rndv->left : rchar_rndv_open(s)))
 		return RCHAR_FRAME_BAD_STATE;
 	if (instead) {
-		rchar_bulk_in_over(s);
-		bulk->left -= hdr->len;
-		if (bulk->got || rchar_session_data_unwanted(s))
+		rchar_rndv_in_over(s);
+		rndv->left -= hdr->len;
+		if (rndv->got || rchar_session_data_unwanted(s))
 			return RCHAR_FRAME_OK;
 	} else {
-		bulk->left = 0;
+		rndv->left = 0;
 		if (!rchar_session_take_window(s, hdr->len, 0) || rchar_session_data_unwanted(s))
 			return RCHAR_FRAME_OK;
 	}
@@ -198,17 +198,17 @@ static enum rchar_frame_error receive_data(struct rchar_session *s,
 	return RCHAR_FRAME_OK;
 }
 
-static enum rchar_frame_error receive_bulk(struct rchar_session *s,
+static enum rchar_frame_error receive_rndv(struct rchar_session *s,
 					   struct rchar_rxbuf *rxb, int *ret)
 {
-	if (!rchar_session_data_expected(s) || rchar_bulk_open(s))
+	if (!rchar_session_data_expected(s) || rchar_rndv_open(s))
 		return RCHAR_FRAME_BAD_STATE;
 	/* Each is answered. */
 	if (rchar_session_too_many_replies(s->flow)) {
 		*ret = -ENOBUFS;
 		return RCHAR_FRAME_OK;
 	}
-	return rchar_bulk_receive(s, rxb, ret);
+	return rchar_rndv_receive(s, rxb, ret);
 }
 
 static int stream_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
@@ -218,10 +218,10 @@ static int stream_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
 
 	if (hdr->op == RCHAR_OP_DATA)
 		*err = receive_data(s, hdr, rxb);
-	else if (hdr->op == RCHAR_OP_BULK)
-		*err = receive_bulk(s, rxb, &ret);
-	else if (hdr->op == RCHAR_OP_TAKEN)
-		*err = rchar_bulk_taken(s, rxb);
+	else if (hdr->op == RCHAR_OP_RNDV)
+		*err = receive_rndv(s, rxb, &ret);
+	else if (hdr->op == RCHAR_OP_RNDV_DONE)
+		*err = rchar_rndv_done(s, rxb);
 	else
 		*err = RCHAR_FRAME_BAD_STATE;
 	return ret;
@@ -229,7 +229,7 @@ static int stream_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
 
 static enum rchar_frame_error stream_fin(struct rchar_session *s)
 {
-	return rchar_bulk_open(s) ? RCHAR_FRAME_BAD_STATE : RCHAR_FRAME_OK;
+	return rchar_rndv_open(s) ? RCHAR_FRAME_BAD_STATE : RCHAR_FRAME_OK;
 }
 
 static bool stream_readable(const struct rchar_session *s)
@@ -240,9 +240,9 @@ static bool stream_readable(const struct rchar_session *s)
 
 static u32 stream_rx_missing(const struct rchar_session *s)
 {
-	const struct rchar_bulk *bulk = rchar_session_priv(s);
+	const struct rchar_rndv *rndv = rchar_session_priv(s);
 
-	return bulk->got || rchar_session_data_unwanted(s) ? 0 : bulk->left;
+	return rndv->got || rchar_session_data_unwanted(s) ? 0 : rndv->left;
 }
 
 static const struct file_operations stream_fops = {
@@ -264,11 +264,11 @@ static const struct file_operations stream_fops = {
 const struct rchar_type rchar_stream_type = {
 	.fops = &stream_fops,
 	.halves = true,
-	.priv_size = sizeof(struct rchar_bulk),
+	.priv_size = sizeof(struct rchar_rndv),
 	.receive = stream_receive,
 	.fin = stream_fin,
-	.stopped = rchar_bulk_in_stop,
-	.dead = rchar_bulk_in_over,
+	.stopped = rchar_rndv_in_stop,
+	.dead = rchar_rndv_in_over,
 	.readable = stream_readable,
 	.rx_missing = stream_rx_missing,
 };

@@ -115,7 +115,7 @@ struct test {
 
 extern const struct test open_tests[];
 extern const struct test stream_tests[];
-extern const struct test bulk_tests[];
+extern const struct test rendezvous_tests[];
 extern const struct test ready_tests[];
 extern const struct test fault_tests[];
 extern const struct test control_tests[];

@@ -239,7 +239,7 @@ static const struct chapter {
 	const char *name;
 	const struct test *tests;
 } chapters[] = {
-	{ "open", open_tests }, { "stream", stream_tests }, { "bulk", bulk_tests },
+	{ "open", open_tests }, { "stream", stream_tests }, { "rendezvous", rendezvous_tests },
 	{ "message", message_tests },
 	{ "ready", ready_tests }, { "uring", uring_tests }, { "fault", fault_tests },
 	{ "control", control_tests }, { "end", end_tests }, { "memory", memory_tests },

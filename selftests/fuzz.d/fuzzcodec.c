@@ -158,7 +158,7 @@ static bool region_fine(const u8 *p)
 	       (p[9] == 1 || p[9] == 2) && zero(p + 10, 6);
 }
 
-static bool bulk_fine(const u8 *p)
+static bool rndv_fine(const u8 *p)
 {
 	u64 offset = le(p + 12, 4), len = le(p + 16, 4);
 
@@ -209,8 +209,8 @@ static void check_payload(const struct rchar_hdr *hdr, const u8 *p, u32 type, u6
 		CHECK((rchar_map_check((const void *)p, hdr->len, size) == RCHAR_FRAME_OK) ==
 		      map_fine(p, hdr->len, size));
 		break;
-	case RCHAR_OP_BULK:
-		CHECK((rchar_bulk_check((const void *)p) == RCHAR_FRAME_OK) == bulk_fine(p));
+	case RCHAR_OP_RNDV:
+		CHECK((rchar_rndv_check((const void *)p) == RCHAR_FRAME_OK) == rndv_fine(p));
 		break;
 	}
 	CHECK(rchar_op_carries_data(hdr->op) ==

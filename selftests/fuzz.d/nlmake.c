@@ -178,7 +178,7 @@ static bool given(const struct spec_attr *a, uint32_t type, uint32_t role, struc
 		return !listens && !one_in(r, 5);
 	if (!strcmp(a->name, "max-message"))
 		return type == RCHAR_TYPE_MESSAGE && one_in(r, 3);
-	if (!strcmp(a->name, "zero-copy-min"))
+	if (!strcmp(a->name, "rendezvous-min"))
 		return type == RCHAR_TYPE_STREAM && one_in(r, 3);
 	/* Programs wait for so long: never by default. */
 	return strstr(a->name, "-ms") || one_in(r, 4);

@@ -257,11 +257,11 @@ static void send_window(struct peer *p, struct session *s)
 	send_empty(p, s, RCHAR_OP_WINDOW);
 }
 
-static void send_bulk(struct peer *p, struct session *s)
+static void send_rndv(struct peer *p, struct session *s)
 {
-	struct rchar_wire_bulk b = { .id = htole32(++s->bulk_id) };
+	struct rchar_wire_rndv b = { .id = htole32(++s->rndv_id) };
 	struct lane *l = lane_of(p, s);
-	uint32_t room = s->edge - s->sent, len = RCHAR_WIRE_BULK_MIN + below(&p->rng, RCHAR_WIRE_BULK_MIN);
+	uint32_t room = s->edge - s->sent, len = RCHAR_WIRE_RNDV_MIN + below(&p->rng, RCHAR_WIRE_RNDV_MIN);
 	struct frame f;
 
 	if ((int32_t)room < (int32_t)len && !one_in(&p->rng, 100))
@@ -274,26 +274,26 @@ static void send_bulk(struct peer *p, struct session *s)
 		b.attempt = htole32(7);		/* it need not answer */
 	b.offset = htole32(below(&p->rng, OWN - len));
 	b.len = htole32(len);
-	if (!begin(p, l, &f, RCHAR_OP_BULK, s, sizeof(b)))
+	if (!begin(p, l, &f, RCHAR_OP_RNDV, s, sizeof(b)))
 		return;
 	memcpy(f.payload, &b, sizeof(b));
 	s->sent += len;
-	s->bulk_left = len;
+	s->rndv_left = len;
 	finish(p, l, &f);
 }
 
 static void send_instead(struct peer *p, struct session *s)
 {
-	uint32_t len = s->bulk_left < LONGEST ? s->bulk_left : LONGEST;
+	uint32_t len = s->rndv_left < LONGEST ? s->rndv_left : LONGEST;
 
-	s->bulk_left -= len;
+	s->rndv_left -= len;
 	send_bytes(p, s, RCHAR_OP_DATA, RCHAR_FRAME_INSTEAD, len, 0);
 }
 
 /* To what the module offered, with or without having read it. */
-static void send_taken(struct peer *p, struct session *s)
+static void send_rndv_done(struct peer *p, struct session *s)
 {
-	struct rchar_wire_taken t = { .id = s->offer.id, .status = htole32(below(&p->rng, 2)) };
+	struct rchar_wire_rndv_done t = { .id = s->offer.id, .status = htole32(below(&p->rng, 2)) };
 	struct lane *l = lane_of(p, s);
 	struct frame f;
 
@@ -306,7 +306,7 @@ static void send_taken(struct peer *p, struct session *s)
 			  le32toh(s->offer.offset) +
 			  (p->mood.mutate && one_in(&p->rng, p->mood.mutate) ? 4096 : 0), len);
 	}
-	if (!begin(p, l, &f, RCHAR_OP_TAKEN, s, sizeof(t)))
+	if (!begin(p, l, &f, RCHAR_OP_RNDV_DONE, s, sizeof(t)))
 		return;
 	memcpy(f.payload, &t, sizeof(t));
 	s->offered = one_in(&p->rng, 20) && !getenv("FUZZPEER_ONE_ANSWER");	/* else once more */
@@ -535,14 +535,14 @@ static void heard_session(struct peer *p, struct session *s, const struct frame 
 	case RCHAR_OP_MAP:
 		heard_map(p, s, (const void *)f->payload);
 		break;
-	case RCHAR_OP_BULK:
+	case RCHAR_OP_RNDV:
 		memcpy(&s->offer, f->payload, sizeof(s->offer));
 		s->offered = true;
 		s->got += le32toh(s->offer.len);
 		break;
-	case RCHAR_OP_TAKEN:
+	case RCHAR_OP_RNDV_DONE:
 		if (!f->payload[4])
-			s->bulk_left = 0;
+			s->rndv_left = 0;
 		break;
 	case RCHAR_OP_CALL:
 		memcpy(&id, f->payload + 4, 4);
@@ -601,24 +601,24 @@ static void play_open(struct peer *p, struct session *s)
 
 	if (dice < 8)
 		send_status(p, s, RCHAR_OP_RESET);
-	else if (dice < 14 && !s->in_message && !s->bulk_left)
+	else if (dice < 14 && !s->in_message && !s->rndv_left)
 		send_empty(p, s, RCHAR_OP_FIN);
 	else if (dice < 20)
 		send_empty(p, s, RCHAR_OP_STOP);
 	else if (s->type == RCHAR_TYPE_MEMORY)
 		play_memory(p, s);
 	else if (s->offered && dice < 500)
-		send_taken(p, s);
+		send_rndv_done(p, s);
 	else if (dice < 150)
 		send_window(p, s);
-	else if (s->bulk_left)
+	else if (s->rndv_left)
 		dice < 600 ? send_instead(p, s) : (void)0;
 	else if (s->fin && !(p->mood.mutate && one_in(&p->rng, p->mood.mutate)))
 		return;
 	else if (s->type == RCHAR_TYPE_MESSAGE)
 		send_message(p, s);
 	else if (dice < 165)
-		send_bulk(p, s);
+		send_rndv(p, s);
 	else
 		send_data(p, s);
 }
@@ -631,7 +631,7 @@ static void play_wrong(struct peer *p, struct session *s)
 	case 1: send_opened(p, s); break;
 	case 2: send_data(p, s); break;
 	case 3: send_message(p, s); break;
-	case 4: send_taken(p, s); break;
+	case 4: send_rndv_done(p, s); break;
 	case 5: send_map(p, s); break;
 	case 6: send_result(p, s, 1); break;
 	case 7: send_call(p, s); break;

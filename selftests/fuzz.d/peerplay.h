@@ -24,9 +24,9 @@ struct session {
 	bool fin;			/* we sent it */
 	/* what the module offered, until we answered */
 	bool offered;
-	struct rchar_wire_bulk offer;
+	struct rchar_wire_rndv offer;
 	/* what we offered: bytes that were not taken */
-	uint32_t bulk_id, bulk_left;
+	uint32_t rndv_id, rndv_left;
 	uint32_t keys[NR_KEYS];
 	int nr_keys, shift;
 	uint64_t size;

@@ -191,8 +191,8 @@ static long op_write_large(void)
 	return write(cli, data, 40000);
 }
 
-/* More than the channel's zero-copy-min. */
-static long op_write_bulk(void)
+/* More than the channel's rendezvous-min. */
+static long op_write_rndv(void)
 {
 	return write(cli, data, 100000);
 }
@@ -232,7 +232,7 @@ static void *write_later(void *arg)
 	return arg;
 }
 
-static void setup_read_bulk(void)
+static void setup_read_rndv(void)
 {
 	reader = gettid();
 	MUST(!pthread_create(&writer, NULL, write_later, NULL));
@@ -281,7 +281,7 @@ static void undo_read(long ret)
 	rest_of(ret, 40000);
 }
 
-static void undo_read_bulk(long ret)
+static void undo_read_rndv(long ret)
 {
 	rest_of(ret, 100000);
 	pthread_join(writer, NULL);
@@ -666,10 +666,10 @@ static const struct operation {
 	{ "open_listen", streams, setup_listen, op_open_listen, undo_open_listen },
 	{ "write_small", streams, NULL, op_write_small, arrives },
 	{ "write_large", streams, NULL, op_write_large, arrives },
-	{ "write_bulk", streams, NULL, op_write_bulk, arrives },
+	{ "write_rndv", streams, NULL, op_write_rndv, arrives },
 	{ "writev", streams, NULL, op_writev, arrives },
 	{ "read", streams, setup_read, op_read, undo_read },
-	{ "read_bulk", streams, setup_read_bulk, op_read, undo_read_bulk },
+	{ "read_rndv", streams, setup_read_rndv, op_read, undo_read_rndv },
 	{ "splice", streams, setup_splice, op_splice, undo_splice },
 	{ "poll", streams, NULL, op_poll, NULL },
 	{ "fsync", streams, setup_fsync, op_fsync, undo_fsync },

@@ -193,11 +193,11 @@ static void bad_memory(void)
 	expect("memory_with_a_max_message", EINVAL);
 	new_memory(RCHAR_ROLE_LISTEN);
 	put_size(4096);
-	genl_put_u32(RCHAR_A_CHANNEL_ZERO_COPY_MIN, 4096);
-	expect("memory_with_a_zero_copy_min", EINVAL);
+	genl_put_u32(RCHAR_A_CHANNEL_RENDEZVOUS_MIN, 4096);
+	expect("memory_with_a_rendezvous_min", EINVAL);
 	new_channel("x");
-	genl_put_u32(RCHAR_A_CHANNEL_ZERO_COPY_MIN, (1 << 30) + 1);
-	expect("zero_copy_min_of_more_than_1g", ERANGE);
+	genl_put_u32(RCHAR_A_CHANNEL_RENDEZVOUS_MIN, (1 << 30) + 1);
+	expect("rendezvous_min_of_more_than_1g", ERANGE);
 	new_memory(RCHAR_ROLE_CONNECT);
 	put_size(4096);
 	expect("size_of_who_connects", EINVAL);

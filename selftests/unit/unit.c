@@ -175,24 +175,24 @@ static void max_message_fits_the_type(void)
 	CHECK(rchar_opened_check(&opened, RCHAR_TYPE_STREAM) == RCHAR_FRAME_BAD_PAYLOAD);
 }
 
-static void a_bulk_is_of_64_kib_to_1_mib(void)
+static void a_rendezvous_is_of_64_kib_to_1_mib(void)
 {
-	const struct rchar_wire_bulk good = { .len = cpu_to_le32(1 << 20),
+	const struct rchar_wire_rndv good = { .len = cpu_to_le32(1 << 20),
 					      .offset = cpu_to_le32((1 << 20) - 1) };
-	struct rchar_wire_bulk b = good;
+	struct rchar_wire_rndv b = good;
 	struct rchar_hdr h = data_header();
 
-	CHECK(rchar_bulk_check(&b) == RCHAR_FRAME_OK);
+	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_OK);
 	b.len = cpu_to_le32(65536);
-	CHECK(rchar_bulk_check(&b) == RCHAR_FRAME_OK);
+	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_OK);
 	b.len = cpu_to_le32(65535);
-	CHECK(rchar_bulk_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
 	b.len = cpu_to_le32((1 << 20) + 1);
-	CHECK(rchar_bulk_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
 	b = good, b.offset = cpu_to_le32(1 << 20);
-	CHECK(rchar_bulk_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
 	b = good, b.reserved = cpu_to_le32(1);
-	CHECK(rchar_bulk_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
+	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
 	h.flags = RCHAR_FRAME_INSTEAD;
 	CHECK(rchar_hdr_check(&h, 124, 16384) == RCHAR_FRAME_OK);
 	h.op = RCHAR_OP_MSG;
@@ -516,7 +516,7 @@ static const struct {
 	TEST(names_are_checked),
 	TEST(open_payload_is_checked),
 	TEST(max_message_fits_the_type),
-	TEST(a_bulk_is_of_64_kib_to_1_mib),
+	TEST(a_rendezvous_is_of_64_kib_to_1_mib),
 	TEST(a_region_says_what_it_is),
 	TEST(keys_stay_within_the_region),
 	TEST(a_window_has_room_for_its_max_message),

@@ -236,7 +236,7 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_ACCESS,			/* u32 enum rchar_access; likewise */
 	RCHAR_A_CHANNEL_ATOMICS,		/* u32 enum rchar_atomics; likewise */
 	RCHAR_A_CHANNEL_PINNED,			/* u64, bytes of programs' memory in use; memory channels */
-	RCHAR_A_CHANNEL_ZERO_COPY_MIN,		/* u32, bytes of a write; 0: never; stream channels only */
+	RCHAR_A_CHANNEL_RENDEZVOUS_MIN,		/* u32, bytes of a write; 0: never; stream channels only */
 
 	__RCHAR_A_CHANNEL_MAX
 };
@@ -312,8 +312,8 @@ enum rchar_stats_attr {
 	RCHAR_A_STATS_READS,		/* memory: read operations */
 	RCHAR_A_STATS_WRITES,		/* memory: write operations */
 	RCHAR_A_STATS_CALLS,		/* memory: atomic operations, rings and fences */
-	RCHAR_A_STATS_BULKS,		/* streams: pieces that the peer read from the writer's memory */
-	RCHAR_A_STATS_PLACED,		/* streams: those that went to a reader's memory without a copy */
+	RCHAR_A_STATS_RENDEZVOUS_SENT,		/* streams: pieces that the peer read from the writer's memory */
+	RCHAR_A_STATS_RENDEZVOUS_PLACED,		/* streams: those that went to a reader's memory without a copy */
 
 	__RCHAR_A_STATS_MAX
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reading end of a rendezvous. A BULK says that the next bytes of a stream can be read
+ * The reading end of a rendezvous. A RNDV says that the next bytes of a stream can be read
  * from the peer's memory. A read() that sleeps for them posts the READ itself, to the
  * memory of its program. Else a work item makes room and posts it, and then the bytes join
  * the session's queue. The peer is told. Should they come in frames after all, those are
  * taken in place of the READ; or dropped, when the READ was sooner.
  */
-#include "bulk.h"
+#include "rndv.h"
 #include <linux/bvec.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -21,11 +21,11 @@
 #include "session/session_priv.h"
 #include "transfer.h"
 
-#define CHUNKS_MAX	DIV_ROUND_UP(RCHAR_WIRE_BULK_MAX, RCHAR_CHUNK_SIZE)
+#define CHUNKS_MAX	DIV_ROUND_UP(RCHAR_WIRE_RNDV_MAX, RCHAR_CHUNK_SIZE)
 
-static struct workqueue_struct *bulk_wq;
+static struct workqueue_struct *rndv_wq;
 
-enum bulk_state {
+enum rndv_state {
 	WAITING,	/* @work is queued; a reader may still take it */
 	HELD,		/* a reader has it, and @work is not queued */
 	WORKING,	/* @work has it, perhaps left by a reader */
@@ -33,7 +33,7 @@ enum bulk_state {
 };
 
 /**
- * struct rchar_bulk_in - bytes that can be read from the peer
+ * struct rchar_rndv_in - bytes that can be read from the peer
  * @io: the READ, unless a reader does it
  * @keys: where from
  * @work: makes room, then ends; unless a reader does
@@ -46,7 +46,7 @@ enum bulk_state {
  * @held: @segs count against the peer
  * @vecs: the same memory as @segs
  */
-struct rchar_bulk_in {
+struct rchar_rndv_in {
 	struct rchar_io io;
 	struct rchar_keys keys;
 	struct work_struct work;
@@ -54,13 +54,13 @@ struct rchar_bulk_in {
 	struct rchar_txbuf *answer;
 	__le32 id;
 	struct list_head segs;
-	enum bulk_state state;
+	enum rndv_state state;
 	bool over;
 	bool held;
 	struct bio_vec vecs[CHUNKS_MAX];
 };
 
-static void release(struct rchar_bulk_in *b)
+static void release(struct rchar_rndv_in *b)
 {
 	rchar_seg_free_list(&b->segs);
 	if (b->held)
@@ -69,11 +69,11 @@ static void release(struct rchar_bulk_in *b)
 		rchar_txbuf_put(b->answer);
 	rchar_keys_destroy(&b->keys, NULL);
 	rchar_session_put(b->session);
-	rchar_ledger_del(RCHAR_OBJ_BULK);
+	rchar_ledger_del(RCHAR_OBJ_RNDV);
 	kfree(b);
 }
 
-static bool make_room(struct rchar_bulk_in *b)
+static bool make_room(struct rchar_rndv_in *b)
 {
 	u32 left = b->io.len;
 	int n = 0;
@@ -100,14 +100,14 @@ static bool make_room(struct rchar_bulk_in *b)
  * Should the session end meanwhile, the memory stays until the READ has come back, and a peer
  * can make that late. Without room in the budget the bytes come in frames.
  */
-static bool hold(struct rchar_bulk_in *b)
+static bool hold(struct rchar_rndv_in *b)
 {
 	b->held = rchar_account_hold(b->session->link->account, b->io.len);
 	return b->held;
 }
 
 /* Not on iWARP: an adapter wants a key for what a READ writes to (RFC 5040, 5.2). */
-static bool keyless_reads(struct rchar_bulk_in *b)
+static bool keyless_reads(struct rchar_rndv_in *b)
 {
 	struct rchar_lane *lane = rchar_flow_get_lane(b->session->flow);
 	bool ok = !lane || !lane->signal_all;
@@ -117,9 +117,9 @@ static bool keyless_reads(struct rchar_bulk_in *b)
 	return ok;
 }
 
-static void send_answer(struct rchar_bulk_in *b, enum rchar_taken status)
+static void send_answer(struct rchar_rndv_in *b, enum rchar_rndv_status status)
 {
-	struct rchar_wire_taken wire = { .id = b->id, .status = cpu_to_le32(status) };
+	struct rchar_wire_rndv_done wire = { .id = b->id, .status = cpu_to_le32(status) };
 	LIST_HEAD(frames);
 
 	rchar_txbuf_append(b->answer, &wire, sizeof(wire));
@@ -129,29 +129,29 @@ static void send_answer(struct rchar_bulk_in *b, enum rchar_taken status)
 }
 
 /* It is over. True: what was read is wanted. */
-static bool settle(struct rchar_bulk_in *b, bool read)
+static bool settle(struct rchar_rndv_in *b, bool read)
 {
 	struct rchar_session *s = b->session;
-	struct rchar_bulk *bulk = rchar_session_priv(s);
+	struct rchar_rndv *rndv = rchar_session_priv(s);
 	bool wanted = false;
 
 	spin_lock_bh(&s->lock);
 	if (!b->over) {
-		bulk->in = NULL;
-		bulk->got = read;
+		rndv->in = NULL;
+		rndv->got = read;
 		/* After a half-close all counts as read by the program already. */
 		wanted = read && !rchar_session_data_unwanted(s);
 		if (wanted && b->state == HELD)
 			s->rx_read += b->io.len;
 		else if (wanted)
 			rchar_session_deliver(s, &b->segs);
-		send_answer(b, read ? RCHAR_TAKEN_OK : RCHAR_TAKEN_REFUSED);
+		send_answer(b, read ? RCHAR_RNDV_OK : RCHAR_RNDV_REFUSED);
 	}
 	spin_unlock_bh(&s->lock);
 	return wanted;
 }
 
-static void end(struct rchar_bulk_in *b, bool read)
+static void end(struct rchar_rndv_in *b, bool read)
 {
 	settle(b, read);
 	release(b);
@@ -159,14 +159,14 @@ static void end(struct rchar_bulk_in *b, bool read)
 
 static void io_end(struct rchar_io *io)
 {
-	struct rchar_bulk_in *b = container_of(io, struct rchar_bulk_in, io);
+	struct rchar_rndv_in *b = container_of(io, struct rchar_rndv_in, io);
 
-	queue_work(bulk_wq, &b->work);
+	queue_work(rndv_wq, &b->work);
 }
 
 static void work(struct work_struct *work)
 {
-	struct rchar_bulk_in *b = container_of(work, struct rchar_bulk_in, work);
+	struct rchar_rndv_in *b = container_of(work, struct rchar_rndv_in, work);
 
 	if (b->state == POSTED) {
 		end(b, !b->io.error);
@@ -187,8 +187,8 @@ static void work(struct work_struct *work)
 /* ---- to where a program wants it ---- */
 
 /* There is room for it, and nothing comes before it. */
-static bool fits(const struct rchar_session *s, const struct rchar_bulk_reader *reader,
-		 const struct rchar_bulk_in *b)
+static bool fits(const struct rchar_session *s, const struct rchar_rndv_reader *reader,
+		 const struct rchar_rndv_in *b)
 {
 	return reader->room >= b->io.len && list_empty(&s->rx_queue) &&
 	       !rchar_session_data_unwanted(s);
@@ -198,44 +198,44 @@ static bool fits(const struct rchar_session *s, const struct rchar_bulk_reader *
  * True: work() will not run for it. What a reader could not take it does not get again.
  *
  * cancel_work() must not meet queue_work(), which then does nothing. While it is WAITING only
- * rchar_bulk_receive() does that, with the same lock.
+ * rchar_rndv_receive() does that, with the same lock.
  */
-static bool take_from_work(struct rchar_bulk_in *b)
+static bool take_from_work(struct rchar_rndv_in *b)
 {
 	lockdep_assert_held(&b->session->lock);
 	return READ_ONCE(b->state) == WAITING && cancel_work(&b->work);
 }
 
-static void give(struct rchar_bulk_in *b, struct rchar_bulk_reader *reader)
+static void give(struct rchar_rndv_in *b, struct rchar_rndv_reader *reader)
 {
 	b->state = HELD;
-	WRITE_ONCE(reader->bulk, b);
+	WRITE_ONCE(reader->in, b);
 }
 
 /**
- * rchar_bulk_expect() - a read() is about to sleep
+ * rchar_rndv_expect() - a read() is about to sleep
  * @session: its session
- * @reader: where it waits for a bulk, until rchar_bulk_place()
+ * @reader: where it waits for a rendezvous, until rchar_rndv_place()
  * @to: its buffer
  *
- * Return: false when none will come to this one: then rchar_bulk_place() is not called.
+ * Return: false when none will come to this one: then rchar_rndv_place() is not called.
  */
-bool rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *reader,
+bool rchar_rndv_expect(struct rchar_session *session, struct rchar_rndv_reader *reader,
 		       const struct iov_iter *to)
 {
-	struct rchar_bulk *bulk = rchar_session_priv(session);
+	struct rchar_rndv *rndv = rchar_session_priv(session);
 	bool expected = true;
 
 	reader->room = iov_iter_count(to);
-	reader->bulk = NULL;
-	if (!user_backed_iter(to) || reader->room < RCHAR_WIRE_BULK_MIN ||
+	reader->in = NULL;
+	if (!user_backed_iter(to) || reader->room < RCHAR_WIRE_RNDV_MIN ||
 	    signal_pending(current))
 		return false;
 	spin_lock_bh(&session->lock);
-	if (bulk->in && fits(session, reader, bulk->in) && take_from_work(bulk->in))
-		give(bulk->in, reader);
-	else if (!bulk->reader)
-		bulk->reader = reader;
+	if (rndv->in && fits(session, reader, rndv->in) && take_from_work(rndv->in))
+		give(rndv->in, reader);
+	else if (!rndv->reader)
+		rndv->reader = reader;
 	else
 		expected = false;
 	spin_unlock_bh(&session->lock);
@@ -243,7 +243,7 @@ bool rchar_bulk_expect(struct rchar_session *session, struct rchar_bulk_reader *
 }
 
 /* The program's memory for all of it, or NULL. */
-static struct rchar_transfer *pin(struct rchar_bulk_in *b, const struct iov_iter *to)
+static struct rchar_transfer *pin(struct rchar_rndv_in *b, const struct iov_iter *to)
 {
 	struct iov_iter iter = *to;
 	struct rchar_transfer *t;
@@ -260,7 +260,7 @@ static struct rchar_transfer *pin(struct rchar_bulk_in *b, const struct iov_iter
 }
 
 /* Nothing writes to the program's memory any more when this returns. True: it is read. */
-static bool read_to(struct rchar_bulk_in *b, struct rchar_transfer *t)
+static bool read_to(struct rchar_rndv_in *b, struct rchar_transfer *t)
 {
 	rchar_transfer_start(t, NULL);
 	if (wait_for_completion_interruptible(&t->done)) {
@@ -271,29 +271,29 @@ static bool read_to(struct rchar_bulk_in *b, struct rchar_transfer *t)
 }
 
 /**
- * rchar_bulk_place() - it sleeps no more
+ * rchar_rndv_place() - it sleeps no more
  * @session: its session
- * @reader: after rchar_bulk_expect()
+ * @reader: after rchar_rndv_expect()
  * @to: the same; advanced behind what is read
  *
- * Takes the bulk that came, if one did; or leaves it to work().
+ * Takes the rendezvous that came, if one did; or leaves it to work().
  *
  * Context: process; waits for the READ, and for the end of the connection should a
  * signal come then.
  * Return: bytes, or 0.
  */
-ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader *reader,
+ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader *reader,
 			 struct iov_iter *to)
 {
-	struct rchar_bulk *bulk = rchar_session_priv(session);
+	struct rchar_rndv *rndv = rchar_session_priv(session);
 	struct rchar_transfer *t = NULL;
-	struct rchar_bulk_in *b;
+	struct rchar_rndv_in *b;
 	ssize_t done = 0;
 
 	spin_lock_bh(&session->lock);
-	if (bulk->reader == reader)
-		bulk->reader = NULL;
-	b = reader->bulk;
+	if (rndv->reader == reader)
+		rndv->reader = NULL;
+	b = reader->in;
 	spin_unlock_bh(&session->lock);
 	if (!b)
 		return 0;
@@ -303,13 +303,13 @@ ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader
 		spin_lock_bh(&session->lock);
 		b->state = WORKING;
 		spin_unlock_bh(&session->lock);
-		queue_work(bulk_wq, &b->work);
+		queue_work(rndv_wq, &b->work);
 		return 0;
 	}
 	if (settle(b, read_to(b, t))) {
 		done = b->io.len;
 		iov_iter_advance(to, done);
-		rchar_stats_inc(&session->channel->stats.placed);
+		rchar_stats_inc(&session->channel->stats.rndv_placed);
 	}
 	rchar_transfer_put(t);
 	release(b);
@@ -317,14 +317,14 @@ ssize_t rchar_bulk_place(struct rchar_session *session, struct rchar_bulk_reader
 }
 
 /* To a reader that sleeps, if what comes next is this. */
-static bool hand_over(struct rchar_session *s, struct rchar_bulk_in *b)
+static bool hand_over(struct rchar_session *s, struct rchar_rndv_in *b)
 {
-	struct rchar_bulk *bulk = rchar_session_priv(s);
-	struct rchar_bulk_reader *reader = bulk->reader;
+	struct rchar_rndv *rndv = rchar_session_priv(s);
+	struct rchar_rndv_reader *reader = rndv->reader;
 
 	if (!reader || !fits(s, reader, b))
 		return false;
-	bulk->reader = NULL;
+	rndv->reader = NULL;
 	give(b, reader);
 	wake_up_interruptible(&s->read_wait);
 	return true;
@@ -332,15 +332,15 @@ static bool hand_over(struct rchar_session *s, struct rchar_bulk_in *b)
 
 /* ---- frames ---- */
 
-static struct rchar_bulk_in *create(struct rchar_session *s,
-				    const struct rchar_wire_bulk *wire)
+static struct rchar_rndv_in *create(struct rchar_session *s,
+				    const struct rchar_wire_rndv *wire)
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
-	struct rchar_bulk_in *b = kzalloc(sizeof(*b), gfp);
+	struct rchar_rndv_in *b = kzalloc(sizeof(*b), gfp);
 
 	if (!b)
 		return NULL;
-	rchar_ledger_add(RCHAR_OBJ_BULK);
+	rchar_ledger_add(RCHAR_OBJ_RNDV);
 	rchar_session_get(s);
 	b->session = s;
 	b->id = wire->id;
@@ -353,7 +353,7 @@ static struct rchar_bulk_in *create(struct rchar_session *s,
 	b->io.vecs = b->vecs;
 	b->io.end = io_end;
 	rchar_keys_init(&b->keys, 0);
-	b->answer = rchar_txbuf_alloc_reply(RCHAR_OP_TAKEN, sizeof(struct rchar_wire_taken),
+	b->answer = rchar_txbuf_alloc_reply(RCHAR_OP_RNDV_DONE, sizeof(struct rchar_wire_rndv_done),
 					    s->link->account);
 	if (!b->answer || rchar_keys_one(&b->keys, b->io.offset + b->io.len,
 					 le32_to_cpu(wire->attempt), le32_to_cpu(wire->key))) {
@@ -364,23 +364,23 @@ static struct rchar_bulk_in *create(struct rchar_session *s,
 }
 
 /**
- * rchar_bulk_receive() - a BULK arrived
+ * rchar_rndv_receive() - a RNDV arrived
  * @session: the session; its lock is held. The last one is settled.
  * @rxb: the payload
  * @ret: set to -ENOMEM to get it again
  *
  * Return: RCHAR_FRAME_OK, or what is wrong with the frame.
  */
-enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
+enum rchar_frame_error rchar_rndv_receive(struct rchar_session *session,
 					  struct rchar_rxbuf *rxb, int *ret)
 {
-	struct rchar_bulk *bulk = rchar_session_priv(session);
-	struct rchar_wire_bulk wire;
+	struct rchar_rndv *rndv = rchar_session_priv(session);
+	struct rchar_wire_rndv wire;
 	enum rchar_frame_error error;
-	struct rchar_bulk_in *b;
+	struct rchar_rndv_in *b;
 
 	rchar_rxbuf_copy(rxb, &wire, sizeof(wire));
-	error = rchar_bulk_check(&wire);
+	error = rchar_rndv_check(&wire);
 	if (error)
 		return error;
 	b = create(session, &wire);
@@ -392,55 +392,55 @@ enum rchar_frame_error rchar_bulk_receive(struct rchar_session *session,
 		release(b);
 		return RCHAR_FRAME_OK;
 	}
-	bulk->left = b->io.len;
-	bulk->got = false;
-	bulk->in = b;
+	rndv->left = b->io.len;
+	rndv->got = false;
+	rndv->in = b;
 	if (!hand_over(session, b))
-		queue_work(bulk_wq, &b->work);
+		queue_work(rndv_wq, &b->work);
 	return RCHAR_FRAME_OK;
 }
 
 /**
- * rchar_bulk_open() - are the bytes of the last BULK not there yet?
+ * rchar_rndv_open() - are the bytes of the last RNDV not there yet?
  * @session: the session; its lock is held
  *
  * Nothing else can come before them.
  */
-bool rchar_bulk_open(const struct rchar_session *session)
+bool rchar_rndv_open(const struct rchar_session *session)
 {
-	const struct rchar_bulk *bulk = rchar_session_priv(session);
+	const struct rchar_rndv *rndv = rchar_session_priv(session);
 
-	return bulk->left && !bulk->got;
+	return rndv->left && !rndv->got;
 }
 
 /**
- * rchar_bulk_in_over() - the bytes come in frames, or nobody wants them any more
+ * rchar_rndv_in_over() - the bytes come in frames, or nobody wants them any more
  * @session: the session; its lock is held
  */
-void rchar_bulk_in_over(struct rchar_session *session)
+void rchar_rndv_in_over(struct rchar_session *session)
 {
-	struct rchar_bulk *bulk = rchar_session_priv(session);
-	struct rchar_bulk_in *b = bulk->in;
+	struct rchar_rndv *rndv = rchar_session_priv(session);
+	struct rchar_rndv_in *b = rndv->in;
 
 	lockdep_assert_held(&session->lock);
 	if (!b)
 		return;
-	bulk->in = NULL;
+	rndv->in = NULL;
 	b->over = true;
 	/* What is in the send queue comes back; the rest ends now. */
 	rchar_onesided_cancel(session->flow, &b->keys, -ECANCELED);
 }
 
 /**
- * rchar_bulk_in_stop() - what is read now is wanted no more
+ * rchar_rndv_in_stop() - what is read now is wanted no more
  * @session: the session, just half-closed; its lock is held
  *
  * A reader that waits for its READ would not see it.
  */
-void rchar_bulk_in_stop(struct rchar_session *session)
+void rchar_rndv_in_stop(struct rchar_session *session)
 {
-	struct rchar_bulk *bulk = rchar_session_priv(session);
-	struct rchar_bulk_in *b = bulk->in;
+	struct rchar_rndv *rndv = rchar_session_priv(session);
+	struct rchar_rndv_in *b = rndv->in;
 
 	lockdep_assert_held(&session->lock);
 	if (b && READ_ONCE(b->state) == HELD)
@@ -448,18 +448,18 @@ void rchar_bulk_in_stop(struct rchar_session *session)
 }
 
 /**
- * rchar_bulk_init() - at module load
+ * rchar_rndv_init() - at module load
  */
-int rchar_bulk_init(void)
+int rchar_rndv_init(void)
 {
-	bulk_wq = alloc_workqueue("rchar_bulk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return bulk_wq ? 0 : -ENOMEM;
+	rndv_wq = alloc_workqueue("rchar_rndv", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rndv_wq ? 0 : -ENOMEM;
 }
 
 /**
- * rchar_bulk_exit() - at module unload, when no session is left
+ * rchar_rndv_exit() - at module unload, when no session is left
  */
-void rchar_bulk_exit(void)
+void rchar_rndv_exit(void)
 {
-	destroy_workqueue(bulk_wq);
+	destroy_workqueue(rndv_wq);
 }

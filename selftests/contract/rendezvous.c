@@ -58,9 +58,9 @@ static void finish(int cli, struct reader *r, uint64_t written)
 }
 
 /* Pieces that were read from the writer's memory. */
-static long bulks(void)
+static long rndv_sent(void)
 {
-	return largest("rchar -j stats there", "bulks");
+	return largest("rchar -j stats there", "rendezvous_sent");
 }
 
 /* At an odd address, again and again from the same memory. */
@@ -85,9 +85,9 @@ static void a_large_write_is_not_copied(void)
 	begin(&cli, &r, "window 4m");
 	finish(cli, &r, write_pieces(cli, 20));
 	if (copies_all())
-		CHECK(bulks() == 0);
+		CHECK(rndv_sent() == 0);
 	else
-		CHECK(bulks() >= 20);
+		CHECK(rndv_sent() >= 20);
 }
 
 static void a_smaller_write_is_copied(void)
@@ -96,15 +96,15 @@ static void a_smaller_write_is_copied(void)
 	struct reader r;
 	int cli;
 
-	begin(&cli, &r, "window 1m zero-copy-min 1m");
+	begin(&cli, &r, "window 1m rendezvous-min 1m");
 	for (int i = 0; i < 5; i++) {
 		pattern(buf, sizeof(buf), i * sizeof(buf));
 		CHECK(write(cli, buf, sizeof(buf)) == sizeof(buf));
 	}
 	finish(cli, &r, 5 * sizeof(buf));
-	CHECK(bulks() == 0);
+	CHECK(rndv_sent() == 0);
 	sh("rchar add x message listen 10.0.0.1");
-	CHECK(system("rchar set x zero-copy-min 1m 2>&1 | grep -q 'only stream channels'") == 0);
+	CHECK(system("rchar set x rendezvous-min 1m 2>&1 | grep -q 'only stream channels'") == 0);
 }
 
 /* Another process: the end of its children interrupts no write() here. */
@@ -275,9 +275,9 @@ static void large_writes_end_when_the_reader_goes(void)
 /* ---- who reads ---- */
 
 /* Pieces that went to where the reader wanted them. */
-static long placed(void)
+static long rndv_placed(void)
 {
-	return largest("rchar -j stats here", "placed");
+	return largest("rchar -j stats here", "rendezvous_placed");
 }
 
 /* One read(), in a thread, of a program's memory of any kind. */
@@ -339,7 +339,7 @@ static void a_large_write_goes_to_a_waiting_readers_memory(void)
 		}
 		CHECK(waiting_bytes(r.fd) == 0);
 	}
-	CHECK(placed() == (copies_all() ? 0 : 20));
+	CHECK(rndv_placed() == (copies_all() ? 0 : 20));
 }
 
 /* The first read() gets what there is room for, or what can be; the rest waits. */
@@ -363,7 +363,7 @@ static void comes_after_all(struct one_read *r, ssize_t first, ssize_t last)
 		r->ret = read(r->fd, in, PIECE - at);
 		CHECK(r->ret > 0 && has_pattern(in, r->ret, at));
 	}
-	CHECK(placed() == 0);
+	CHECK(rndv_placed() == 0);
 	CHECK(waiting_bytes(r->fd) == 0);
 	CHECK(close(cli) == 0 && close(r->fd) == 0);
 	sh("rchar del here; rchar del there");
@@ -421,7 +421,7 @@ static void a_signal_in_a_large_read_loses_nothing(void)
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
 	CHECK(interrupted > 3);
 	/* A slow machine may have interrupted every offer; those that come now it does not. */
-	for (; !copies_all() && placed() == 0; pos += n) {
+	for (; !copies_all() && rndv_placed() == 0; pos += n) {
 		CHECK(pos < 400 * PIECE);
 		n = read(srv, buf, sizeof(buf));
 		CHECK(n > 0 && has_pattern(buf, n, pos));
@@ -455,7 +455,7 @@ static void a_killed_reader_leaves_the_rest(void)
 	}
 }
 
-const struct test bulk_tests[] = {
+const struct test rendezvous_tests[] = {
 	TEST(a_large_write_is_not_copied),
 	TEST(a_smaller_write_is_copied),
 	TEST(large_writes_survive_a_lost_link),

@@ -5,7 +5,7 @@
  * breaks, a signal comes, the peer declines - the peer is kept from reading, and then the
  * same bytes are sent in frames, as those of any other write.
  */
-#include "bulk.h"
+#include "rndv.h"
 #include <linux/highmem.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -23,11 +23,11 @@
 #include "session/session_priv.h"
 
 /* At any alignment. */
-#define PAGES_MAX	(RCHAR_WIRE_BULK_MAX / PAGE_SIZE + 1)
+#define PAGES_MAX	(RCHAR_WIRE_RNDV_MAX / PAGE_SIZE + 1)
 static_assert(PAGES_MAX <= RCHAR_MR_PAGES);
 
 /**
- * struct rchar_bulk_out - bytes that the peer may read
+ * struct rchar_rndv_out - bytes that the peer may read
  * @owner: of registrations of kind RCHAR_MRS_ONE
  * @session: whose write() it is; that holds it
  * @lane: where it is registered; holds a reference
@@ -41,7 +41,7 @@ static_assert(PAGES_MAX <= RCHAR_MR_PAGES);
  * @nr_pages: length of @pages
  * @pages: pinned
  */
-struct rchar_bulk_out {
+struct rchar_rndv_out {
 	struct rchar_mr_owner owner;
 	struct rchar_session *session;
 	struct rchar_lane *lane;
@@ -58,7 +58,7 @@ struct rchar_bulk_out {
 
 /* ---- memory ---- */
 
-static bool pin(struct rchar_bulk_out *b, struct iov_iter *from, u32 len)
+static bool pin(struct rchar_rndv_out *b, struct iov_iter *from, u32 len)
 {
 	unsigned long addr = rchar_compat_iter_addr(from);
 	int want, got;
@@ -72,27 +72,27 @@ static bool pin(struct rchar_bulk_out *b, struct iov_iter *from, u32 len)
 	return got == want;
 }
 
-static void release(struct rchar_bulk_out *b)
+static void release(struct rchar_rndv_out *b)
 {
 	if (b->nr_pages)
 		rchar_unpin(current->mm, b->pages, b->nr_pages, false);
 	if (b->lane)
 		rchar_lane_put(b->lane);
-	rchar_ledger_del(RCHAR_OBJ_BULK);
+	rchar_ledger_del(RCHAR_OBJ_RNDV);
 	kfree(b);
 }
 
 /* ---- registration ---- */
 
-static struct rchar_mrs *mrs_of(struct rchar_bulk_out *b)
+static struct rchar_mrs *mrs_of(struct rchar_rndv_out *b)
 {
 	return &b->lane->mrs[RCHAR_MRS_ONE];
 }
 
 /* The lane is drained: the peer does not read any more. */
-static void bulk_lane_gone(struct rchar_mr_owner *owner)
+static void rndv_lane_gone(struct rchar_mr_owner *owner)
 {
-	struct rchar_bulk_out *b = container_of(owner, struct rchar_bulk_out, owner);
+	struct rchar_rndv_out *b = container_of(owner, struct rchar_rndv_out, owner);
 	struct rchar_session *s = b->session;
 
 	rchar_mr_free(mrs_of(b), &b->mr);
@@ -102,7 +102,7 @@ static void bulk_lane_gone(struct rchar_mr_owner *owner)
 }
 
 /* From here on the peer may read. */
-static bool enlist(struct rchar_bulk_out *b)
+static bool enlist(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = mrs_of(b);
 	bool ok;
@@ -123,7 +123,7 @@ static bool enlist(struct rchar_bulk_out *b)
 }
 
 /* Afterwards the peer can not read any more. Sleeps. */
-static void take_back(struct rchar_bulk_out *b)
+static void take_back(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = mrs_of(b);
 
@@ -142,12 +142,12 @@ static void take_back(struct rchar_bulk_out *b)
 /* ---- frames ---- */
 
 /* Tell the peer. 0, or as rchar_session_send(). */
-static int offer(struct rchar_bulk_out *b)
+static int offer(struct rchar_rndv_out *b)
 {
 	struct rchar_session *s = b->session;
-	struct rchar_bulk *bulk = rchar_session_priv(s);
-	struct rchar_wire_bulk wire = {
-		.id = cpu_to_le32(++bulk->id),
+	struct rchar_rndv *rndv = rchar_session_priv(s);
+	struct rchar_wire_rndv wire = {
+		.id = cpu_to_le32(++rndv->id),
 		.attempt = cpu_to_le32(b->lane->self.attempt),
 		.key = cpu_to_le32(b->mr.mr->rkey),
 		.offset = cpu_to_le32(b->offset),
@@ -157,7 +157,7 @@ static int offer(struct rchar_bulk_out *b)
 	LIST_HEAD(frames);
 	int ret;
 
-	txb = rchar_txbuf_alloc(RCHAR_OP_BULK, sizeof(wire), RCHAR_GFP_PROGRAM);
+	txb = rchar_txbuf_alloc(RCHAR_OP_RNDV, sizeof(wire), RCHAR_GFP_PROGRAM);
 	if (!txb)
 		return -ENOMEM;
 	rchar_txbuf_append(txb, &wire, sizeof(wire));
@@ -169,7 +169,7 @@ static int offer(struct rchar_bulk_out *b)
 		WRITE_ONCE(s->tx_next, s->tx_next + b->len);
 		s->tx_unframed = b->len;
 		b->end = s->tx_next;
-		bulk->out = b;
+		rndv->out = b;
 	}
 	spin_unlock_bh(&s->lock);
 	rchar_txbuf_put_list(&frames);
@@ -177,26 +177,26 @@ static int offer(struct rchar_bulk_out *b)
 }
 
 /**
- * rchar_bulk_taken() - the peer says what came of it
+ * rchar_rndv_done() - the peer says what came of it
  * @session: the session; its lock is held
  * @rxb: the payload
  *
  * Return: RCHAR_FRAME_OK, also when it is too late to matter; RCHAR_FRAME_BAD_PAYLOAD.
  */
-enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
+enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
 					struct rchar_rxbuf *rxb)
 {
-	struct rchar_bulk *bulk = rchar_session_priv(session);
-	struct rchar_bulk_out *b = bulk->out;
-	struct rchar_wire_taken wire;
+	struct rchar_rndv *rndv = rchar_session_priv(session);
+	struct rchar_rndv_out *b = rndv->out;
+	struct rchar_wire_rndv_done wire;
 
 	rchar_rxbuf_copy(rxb, &wire, sizeof(wire));
-	if (le32_to_cpu(wire.status) >= __RCHAR_TAKEN_MAX)
+	if (le32_to_cpu(wire.status) >= __RCHAR_RNDV_STATUS_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	/* The answer to an earlier BULK, or a second answer, comes too late to matter. */
-	if (!b || b->answered || le32_to_cpu(wire.id) != bulk->id)
+	/* The answer to an earlier RNDV, or a second answer, comes too late to matter. */
+	if (!b || b->answered || le32_to_cpu(wire.id) != rndv->id)
 		return RCHAR_FRAME_OK;
-	b->taken = wire.status == cpu_to_le32(RCHAR_TAKEN_OK);
+	b->taken = wire.status == cpu_to_le32(RCHAR_RNDV_OK);
 	WRITE_ONCE(b->answered, true);
 	if (b->taken) {
 		session->tx_unframed = 0;
@@ -208,7 +208,7 @@ enum rchar_frame_error rchar_bulk_taken(struct rchar_session *session,
 }
 
 /* The bytes, in frames. */
-static bool build(struct rchar_bulk_out *b, struct list_head *frames)
+static bool build(struct rchar_rndv_out *b, struct list_head *frames)
 {
 	u32 done = 0, max = rchar_session_frame_max(b->session);
 
@@ -236,13 +236,13 @@ static bool build(struct rchar_bulk_out *b, struct list_head *frames)
 	return true;
 }
 
-static bool settled(struct rchar_bulk_out *b)
+static bool settled(struct rchar_rndv_out *b)
 {
 	return READ_ONCE(b->answered) || READ_ONCE(b->gone);
 }
 
 /* The peer may not answer any more. */
-static bool pointless(struct rchar_bulk_out *b)
+static bool pointless(struct rchar_rndv_out *b)
 {
 	return READ_ONCE(b->session->state) == RCHAR_SESSION_DEAD ||
 	       READ_ONCE(b->session->shut) & RCHAR_SESSION_STOP_RECEIVED;
@@ -256,7 +256,7 @@ static bool pointless(struct rchar_bulk_out *b)
  * reads costs the connection, and that is not only this session's: neither a signal nor
  * the end of the session is reason enough before the READ had its time.
  */
-static void wait_for_peer(struct rchar_bulk_out *b)
+static void wait_for_peer(struct rchar_rndv_out *b)
 {
 	wait_queue_head_t *wq = &b->session->ack_wait;
 
@@ -268,7 +268,7 @@ static void wait_for_peer(struct rchar_bulk_out *b)
  * Decide once whether the peer has taken the bytes. An answer that comes later is ignored:
  * the bytes are then on their way in frames.
  */
-static bool decide_taken(struct rchar_bulk_out *b)
+static bool rndv_decide(struct rchar_rndv_out *b)
 {
 	struct rchar_session *s = b->session;
 	bool taken;
@@ -280,19 +280,19 @@ static bool decide_taken(struct rchar_bulk_out *b)
 	return taken;
 }
 
-/* The end of a bulk: taken, or sent in frames. Bytes, or why the session is over. */
-static ssize_t conclude(struct rchar_bulk_out *b)
+/* The end of a rendezvous: taken, or sent in frames. Bytes, or why the session is over. */
+static ssize_t conclude(struct rchar_rndv_out *b)
 {
 	struct rchar_session *s = b->session;
-	struct rchar_bulk *bulk = rchar_session_priv(s);
-	bool taken = decide_taken(b), built;
+	struct rchar_rndv *rndv = rchar_session_priv(s);
+	bool taken = rndv_decide(b), built;
 	ssize_t ret = b->len;
 	LIST_HEAD(frames);
 
 	rchar_inject_delay(RCHAR_DELAY_CONCLUDE);
 	built = taken || build(b, &frames);
 	spin_lock_bh(&s->lock);
-	bulk->out = NULL;
+	rndv->out = NULL;
 	s->tx_unframed = 0;
 	if (!taken) {
 		/* The peer waits for bytes that there is no memory to send. */
@@ -311,7 +311,7 @@ static ssize_t conclude(struct rchar_bulk_out *b)
 }
 
 /**
- * rchar_bulk_write() - have the peer read the next bytes of a write()
+ * rchar_rndv_write() - have the peer read the next bytes of a write()
  * @session: a stream, open; the caller holds its write mutex
  * @from: user memory; advanced by what is returned
  * @room: bytes that the windows have room for
@@ -320,22 +320,22 @@ static ssize_t conclude(struct rchar_bulk_out *b)
  * that it will not.
  * Return: bytes; 0 when they have to be sent in frames; or why the session is over.
  */
-ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u32 room)
+ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u32 room)
 {
-	u32 min = READ_ONCE(session->channel->config.zero_copy_min);
-	u32 len = min3((size_t)room, rchar_compat_iter_len(from), (size_t)RCHAR_WIRE_BULK_MAX);
-	struct rchar_bulk_out *b;
+	u32 min = READ_ONCE(session->channel->config.rendezvous_min);
+	u32 len = min3((size_t)room, rchar_compat_iter_len(from), (size_t)RCHAR_WIRE_RNDV_MAX);
+	struct rchar_rndv_out *b;
 	ssize_t ret = 0;
 
 	if (!min || iov_iter_count(from) < min ||
-	    len < clamp(min, RCHAR_WIRE_BULK_MIN, RCHAR_WIRE_BULK_MAX))
+	    len < clamp(min, RCHAR_WIRE_RNDV_MIN, RCHAR_WIRE_RNDV_MAX))
 		return 0;
 	b = kzalloc(sizeof(*b), RCHAR_GFP_PROGRAM);
 	if (!b)
 		return 0;
-	rchar_ledger_add(RCHAR_OBJ_BULK);
+	rchar_ledger_add(RCHAR_OBJ_RNDV);
 	INIT_LIST_HEAD(&b->owner.entry);
-	b->owner.gone = bulk_lane_gone;
+	b->owner.gone = rndv_lane_gone;
 	b->session = session;
 	b->lane = rchar_flow_get_lane(session->flow);
 	/* Over iWARP the peer would decline. */
@@ -343,7 +343,7 @@ ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u
 		goto out;
 	/* At any alignment. */
 	len = min_t(u32, len, (rchar_mrs_pages(mrs_of(b)) - 1) * PAGE_SIZE);
-	if (len < RCHAR_WIRE_BULK_MIN || !pin(b, from, len))
+	if (len < RCHAR_WIRE_RNDV_MIN || !pin(b, from, len))
 		goto out;
 	if (!enlist(b) || offer(b)) {
 		take_back(b);
@@ -355,7 +355,7 @@ ssize_t rchar_bulk_write(struct rchar_session *session, struct iov_iter *from, u
 	if (ret > 0) {
 		iov_iter_advance(from, ret);
 		if (b->taken)
-			rchar_stats_inc(&session->channel->stats.bulks);
+			rchar_stats_inc(&session->channel->stats.rndv_sent);
 	}
 out:
 	release(b);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * badbulk ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL READER-CHANNEL LAST-CHANNEL -
+ * badrndv ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL READER-CHANNEL LAST-CHANNEL -
  * a peer that does rendezvous wrong, at both of its ends.
  *
- * Somebody writes 64 KiB of 'B' to each session of WRITER-CHANNEL, whose zero-copy-min must
+ * Somebody writes 64 KiB of 'B' to each session of WRITER-CHANNEL, whose rendezvous-min must
  * be that. The windows of STREAM-CHANNEL and READER-CHANNEL are 128 KiB; nobody reads from
  * the first, and for each session of the other one somebody waits with as much room.
  * LAST-CHANNEL is a stream that nobody has opened. Each test is a connection of its own.
@@ -72,12 +72,12 @@ static struct offer good_offer(void)
 	return (struct offer){ .attempt = 1, .key = mr->rkey, .len = LEN };
 }
 
-static void send_bulk(struct conn *c, struct offer o)
+static void send_rndv(struct conn *c, struct offer o)
 {
-	struct rchar_wire_bulk *b;
+	struct rchar_wire_rndv *b;
 	struct frame f;
 
-	fill(c, &f, RCHAR_OP_BULK, 1, sizeof(*b));
+	fill(c, &f, RCHAR_OP_RNDV, 1, sizeof(*b));
 	b = (void *)f.payload;
 	b->id = htole32(9);
 	b->attempt = htole32(o.attempt);
@@ -90,10 +90,10 @@ static void send_bulk(struct conn *c, struct offer o)
 
 static int taken(struct conn *c)
 {
-	struct rchar_wire_taken *t;
+	struct rchar_wire_rndv_done *t;
 	struct frame f;
 
-	if (!receive_op(c, &f, RCHAR_OP_TAKEN))
+	if (!receive_op(c, &f, RCHAR_OP_RNDV_DONE))
 		return -1;
 	t = (void *)f.payload;
 	return le32toh(t->id) == 9 ? (int)le32toh(t->status) : -2;
@@ -117,7 +117,7 @@ static void offer_breaks(const char *name, struct offer change)
 	o.len = change.len ? change.len - 1 : LEN;
 	o.offset = change.offset;
 	o.reserved = change.reserved;
-	send_bulk(&c, o);
+	send_rndv(&c, o);
 	offered(name, disconnected(&c));
 	end(&c);
 }
@@ -130,7 +130,7 @@ static void open_offer(struct conn *c)
 	open_session(c, stream, RCHAR_TYPE_STREAM);
 	o = good_offer();
 	o.attempt = 7;
-	send_bulk(c, o);
+	send_rndv(c, o);
 }
 
 static void send_instead(struct conn *c, uint32_t len)
@@ -150,8 +150,8 @@ static void offers(void)
 	struct conn c;
 
 	open_session(&c, stream, RCHAR_TYPE_STREAM);
-	send_bulk(&c, good_offer());
-	offered("a_good_offer_is_taken", taken(&c) == RCHAR_TAKEN_OK);
+	send_rndv(&c, good_offer());
+	offered("a_good_offer_is_taken", taken(&c) == RCHAR_RNDV_OK);
 	send_instead(&c, LEN);
 	send_data(&c, 0, 10);
 	offered("and_instead_of_it_comes_too_late", alive(&c));
@@ -160,12 +160,12 @@ static void offers(void)
 	end(&c);
 
 	offer_breaks("an_offer_of_little", (struct offer){ .len = LEN });
-	offer_breaks("an_offer_of_more_than_1m", (struct offer){ .len = RCHAR_WIRE_BULK_MAX + 2 });
+	offer_breaks("an_offer_of_more_than_1m", (struct offer){ .len = RCHAR_WIRE_RNDV_MAX + 2 });
 	offer_breaks("an_offer_that_begins_far_away", (struct offer){ .offset = 1 << 20 });
 	offer_breaks("an_offer_with_reserved_bits", (struct offer){ .reserved = 1 });
 
 	open_session(&c, message, RCHAR_TYPE_MESSAGE);
-	send_bulk(&c, good_offer());
+	send_rndv(&c, good_offer());
 	offered("an_offer_to_a_message_session", disconnected(&c));
 	end(&c);
 
@@ -173,19 +173,19 @@ static void offers(void)
 	send_data(&c, 0, 10);
 	o = good_offer();
 	o.len = 2 * LEN;
-	send_bulk(&c, o);
+	send_rndv(&c, o);
 	offered("an_offer_beyond_the_window_resets_the_session",
 		receive_op(&c, &f, RCHAR_OP_RESET) && f.payload[0] == RCHAR_REASON_WINDOW &&
 	       alive(&c));
 	end(&c);
 
 	open_session(&c, stream, RCHAR_TYPE_STREAM);
-	send_bulk(&c, (struct offer){ .attempt = 1, .key = mr->rkey ^ 1, .len = LEN });
+	send_rndv(&c, (struct offer){ .attempt = 1, .key = mr->rkey ^ 1, .len = LEN });
 	offered("an_offer_with_a_wrong_key", disconnected(&c));
 	end(&c);
 
 	open_offer(&c);
-	send_bulk(&c, good_offer());
+	send_rndv(&c, good_offer());
 	offered("an_offer_before_the_last_is_settled", disconnected(&c));
 	end(&c);
 
@@ -232,12 +232,12 @@ static void offers(void)
 
 static int answer_id;
 
-static void send_taken(struct conn *c, uint32_t id, uint32_t status)
+static void send_rndv_done(struct conn *c, uint32_t id, uint32_t status)
 {
-	struct rchar_wire_taken *t;
+	struct rchar_wire_rndv_done *t;
 	struct frame f;
 
-	fill(c, &f, RCHAR_OP_TAKEN, 1, sizeof(*t));
+	fill(c, &f, RCHAR_OP_RNDV_DONE, 1, sizeof(*t));
 	f.h.window = htole32(2 * LEN);
 	t = (void *)f.payload;
 	t->id = htole32(id);
@@ -245,14 +245,14 @@ static void send_taken(struct conn *c, uint32_t id, uint32_t status)
 	send_frame(c, &f);
 }
 
-static struct offer receive_bulk(struct conn *c)
+static struct offer receive_rndv(struct conn *c)
 {
-	struct rchar_wire_bulk *b;
+	struct rchar_wire_rndv *b;
 	struct frame f;
 
 	open_session(c, writer, RCHAR_TYPE_STREAM);
-	if (!receive_op(c, &f, RCHAR_OP_BULK))
-		bail("no BULK");
+	if (!receive_op(c, &f, RCHAR_OP_RNDV))
+		bail("no RNDV");
 	b = (void *)f.payload;
 	answer_id = le32toh(b->id);
 	return (struct offer){ le32toh(b->attempt), le32toh(b->key), le32toh(b->offset),
@@ -294,7 +294,7 @@ static void stolen(const char *name, int opcode, int64_t beyond)
 	struct offer o;
 	struct conn c;
 
-	o = receive_bulk(&c);
+	o = receive_rndv(&c);
 	result(name, !rdma(&c, opcode, o.key, o.offset + beyond, LEN));
 	end(&c);
 }
@@ -339,10 +339,10 @@ static void answered_twice(void)
 
 	set_delay("100000");
 	for (i = 0; i < 4; i++) {
-		receive_bulk(&c);
-		send_taken(&c, answer_id, i % 2 ? RCHAR_TAKEN_REFUSED : RCHAR_TAKEN_OK);
+		receive_rndv(&c);
+		send_rndv_done(&c, answer_id, i % 2 ? RCHAR_RNDV_REFUSED : RCHAR_RNDV_OK);
 		usleep(30000);
-		send_taken(&c, answer_id, i % 2 ? RCHAR_TAKEN_OK : RCHAR_TAKEN_REFUSED);
+		send_rndv_done(&c, answer_id, i % 2 ? RCHAR_RNDV_OK : RCHAR_RNDV_REFUSED);
 		ok = ok && (i % 2 ? instead(&c) : true) && receive_op(&c, &f, RCHAR_OP_FIN) &&
 		     alive(&c);
 		end(&c);
@@ -357,10 +357,10 @@ static void answers(void)
 	struct frame f;
 	struct conn c;
 
-	o = receive_bulk(&c);
+	o = receive_rndv(&c);
 	result("the_key_of_an_offer_reads", o.len == LEN && !o.reserved && o.attempt == 1 &&
 	       rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, LEN) && all_b(mem, LEN));
-	send_taken(&c, answer_id, RCHAR_TAKEN_OK);
+	send_rndv_done(&c, answer_id, RCHAR_RNDV_OK);
 	result("and_then_comes_what_is_behind_it", receive_op(&c, &f, RCHAR_OP_FIN));
 	result("and_the_key_is_void", !rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, 16));
 	end(&c);
@@ -370,38 +370,38 @@ static void answers(void)
 	stolen("more_than_is_offered", IBV_WR_RDMA_READ, 1);
 	stolen("writing_to_what_is_offered", IBV_WR_RDMA_WRITE, 0);
 
-	receive_bulk(&c);
-	send_taken(&c, answer_id, __RCHAR_TAKEN_MAX);
+	receive_rndv(&c);
+	send_rndv_done(&c, answer_id, __RCHAR_RNDV_STATUS_MAX);
 	result("an_unknown_answer_to_an_offer", disconnected(&c));
 	end(&c);
 
-	receive_bulk(&c);
-	send_taken(&c, answer_id + 1, RCHAR_TAKEN_OK);
+	receive_rndv(&c);
+	send_rndv_done(&c, answer_id + 1, RCHAR_RNDV_OK);
 	result("an_answer_to_no_offer_is_ignored", alive(&c));
-	send_taken(&c, answer_id, RCHAR_TAKEN_REFUSED);
+	send_rndv_done(&c, answer_id, RCHAR_RNDV_REFUSED);
 	result("an_offer_refused_comes_in_frames", instead(&c));
 	result("and_what_is_behind_it", receive_op(&c, &f, RCHAR_OP_FIN));
-	send_taken(&c, answer_id, RCHAR_TAKEN_OK);
+	send_rndv_done(&c, answer_id, RCHAR_RNDV_OK);
 	result("a_late_answer_is_ignored", alive(&c));
 	end(&c);
 
 	answered_twice();
 
-	receive_bulk(&c);
+	receive_rndv(&c);
 	fill(&c, &f, RCHAR_OP_STOP, 1, 0);
 	send_frame(&c, &f);
 	result("an_offer_to_who_wants_no_more_comes_in_frames", instead(&c));
 	end(&c);
 
 	/* What a peer acknowledges is not what it has read. */
-	receive_bulk(&c);
-	send_bulk(&c, good_offer());
+	receive_rndv(&c);
+	send_rndv(&c, good_offer());
 	result("an_offer_is_not_acknowledged_with_what_follows_it",
-	       taken(&c) == RCHAR_TAKEN_OK && alive(&c) && unacknowledged() == LEN);
+	       taken(&c) == RCHAR_RNDV_OK && alive(&c) && unacknowledged() == LEN);
 	end(&c);
 
 	open_session(&c, stream, RCHAR_TYPE_STREAM);
-	send_taken(&c, 0, RCHAR_TAKEN_OK);
+	send_rndv_done(&c, 0, RCHAR_RNDV_OK);
 	result("an_answer_before_any_offer_is_ignored", alive(&c));
 	end(&c);
 }
@@ -449,7 +449,7 @@ static void a_reader_that_gives_up(const char *channel)
 int main(int argc, char **argv)
 {
 	if (argc != 7) {
-		fprintf(stderr, "usage: badbulk ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL READER-CHANNEL LAST-CHANNEL\n");
+		fprintf(stderr, "usage: badrndv ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL READER-CHANNEL LAST-CHANNEL\n");
 		return 2;
 	}
 	peer_addr = argv[1];
