@@ -110,21 +110,12 @@ static void pump(struct rchar_flow *flow)
 		rchar_stats_inc(&flow->traffic->stats.credit_stalls);
 }
 
-/**
- * rchar_flow_queue() - send sequenced frames, now or after the next reconnect
- * @flow: the flow
- * @frames: the frames, linked by rchar_txbuf.queue; the caller's references are taken
- *	    over. Nothing comes between them.
- *
- * Context: any but hard interrupt.
- */
-void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
+/* Queue frames after all others. */
+static void enqueue(struct rchar_flow *flow, struct list_head *frames)
 {
 	struct rchar_txbuf *txb;
 
-	if (WARN_ON_ONCE(list_empty(frames)))
-		return;
-	spin_lock_bh(&flow->lock);
+	lockdep_assert_held(&flow->lock);
 	list_for_each_entry(txb, frames, queue) {
 		if (txb->sender)
 			list_add_tail(&txb->unsent, &txb->sender->unsent);
@@ -135,7 +126,70 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 		WRITE_ONCE(flow->next, list_first_entry(frames, struct rchar_txbuf, queue));
 	list_splice_tail_init(frames, &flow->queue);
 	pump(flow);
+}
+
+/**
+ * rchar_flow_queue() - send sequenced frames, now or after the next reconnect
+ * @flow: the flow
+ * @frames: the frames, linked by rchar_txbuf.queue; the caller's references are taken
+ *	    over. Nothing comes between them.
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
+{
+	if (WARN_ON_ONCE(list_empty(frames)))
+		return;
+	spin_lock_bh(&flow->lock);
+	enqueue(flow, frames);
 	spin_unlock_bh(&flow->lock);
+}
+
+/* The last frame queued, when it waits and has room for the bytes of another; or NULL. */
+static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rchar_txbuf *txb)
+{
+	struct rchar_txbuf *last;
+
+	lockdep_assert_held(&flow->lock);
+	if (list_empty(&flow->queue) || (!flow->next && flow->lane))
+		return NULL;
+	last = list_last_entry(&flow->queue, struct rchar_txbuf, queue);
+	return last->sender == txb->sender && last->hdr.op == RCHAR_OP_DATA &&
+	       !(last->hdr.flags & RCHAR_FRAME_INSTEAD) && !last->sent &&
+	       rchar_txbuf_room(last) >= txb->hdr.len &&
+	       last->hdr.len + txb->hdr.len <= READ_ONCE(flow->traffic->tx_max) ? last : NULL;
+}
+
+/**
+ * rchar_flow_submit() - send a frame with small data, or its bytes with a frame that waits
+ * @flow: the flow
+ * @txb: a DATA frame without chunks; the lock of its session is held, so nothing comes in
+ *	 between
+ *
+ * Many small writes to a link that is busy or down become few frames. A frame that
+ * has been sent once keeps its contents: the peer may have it.
+ *
+ * Context: any but hard interrupt.
+ * Return: true when the caller's reference is taken over; false when another frame carries the
+ * bytes.
+ */
+bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb)
+{
+	struct rchar_txbuf *last;
+	LIST_HEAD(frames);
+
+	spin_lock_bh(&flow->lock);
+	last = appendable(flow, txb);
+	if (last) {
+		rchar_txbuf_append(last, txb->data, txb->hdr.len);
+		last->end = txb->end;
+		last->hdr.window = txb->hdr.window;
+	} else {
+		list_add(&txb->queue, &frames);
+		enqueue(flow, &frames);
+	}
+	spin_unlock_bh(&flow->lock);
+	return !last;
 }
 
 /**
@@ -165,41 +219,6 @@ struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow)
 bool rchar_flow_busy(struct rchar_flow *flow)
 {
 	return READ_ONCE(flow->next) || !READ_ONCE(flow->lane);
-}
-
-/**
- * rchar_flow_append() - add bytes to the last frame queued, if it still waits
- * @flow: the flow
- * @sender: whose bytes they are; the session's lock is held, so nothing comes in between
- * @data: the bytes
- * @len: how many
- * @end: the sender's offset after them
- *
- * Many small writes to a link that is busy or down become few frames. A frame that
- * has been sent once keeps its contents: the peer may have it.
- *
- * Return: false when there is no such frame or it has no room.
- */
-bool rchar_flow_append(struct rchar_flow *flow, struct rchar_sender *sender,
-		       const void *data, u32 len, u32 end)
-{
-	struct rchar_txbuf *txb;
-	bool ok = false;
-
-	spin_lock_bh(&flow->lock);
-	if (!list_empty(&flow->queue) && (flow->next || !flow->lane)) {
-		txb = list_last_entry(&flow->queue, struct rchar_txbuf, queue);
-		ok = txb->sender == sender && txb->hdr.op == RCHAR_OP_DATA &&
-		     !(txb->hdr.flags & RCHAR_FRAME_INSTEAD) && !txb->sent &&
-		     rchar_txbuf_room(txb) >= len &&
-		     txb->hdr.len + len <= READ_ONCE(flow->traffic->tx_max);
-		if (ok) {
-			rchar_txbuf_append(txb, data, len);
-			txb->end = end;
-		}
-	}
-	spin_unlock_bh(&flow->lock);
-	return ok;
 }
 
 /**

@@ -117,8 +117,7 @@ bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *send
 unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
 				    struct list_head *taken, unsigned int max);
 void rchar_flow_want_ack(struct rchar_flow *flow);
-bool rchar_flow_append(struct rchar_flow *flow, struct rchar_sender *sender,
-		       const void *data, u32 len, u32 end);
+bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb);
 enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
 					  struct rchar_lane *lane,
 					  const struct rchar_hdr *hdr,

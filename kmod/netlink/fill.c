@@ -267,7 +267,7 @@ int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_QUEUED,
 			      rchar_session_rx_queued(session),
 			      RCHAR_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_MEMORY, session->rx_memory,
+	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_MEMORY, session->rx.memory,
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_UNACKED,
 			      rchar_session_tx_unacked(session),

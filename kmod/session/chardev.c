@@ -59,7 +59,7 @@ bool rchar_chardev_may_read(struct rchar_session *s)
  */
 ssize_t rchar_chardev_wait_readable(struct rchar_session *s, struct iov_iter *to)
 {
-	return wait_event_interruptible(s->read_wait, rchar_chardev_may_read(s));
+	return wait_event_interruptible(s->rx.wait, rchar_chardev_may_read(s));
 }
 
 /**
@@ -87,12 +87,12 @@ ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
 	if (!iov_iter_count(to))
 		return 0;
 	for (;;) {
-		ret = rchar_chardev_lock(&s->read_mutex, nowait);
+		ret = rchar_chardev_lock(&s->rx.mutex, nowait);
 		if (ret)
 			return ret;
 		ret = take(s, to);
 		end = ret ? 0 : read_end(s);
-		mutex_unlock(&s->read_mutex);
+		mutex_unlock(&s->rx.mutex);
 		if (ret || end)
 			return ret ?: min(end, 0);
 		if (rchar_session_readable(s))
@@ -120,7 +120,7 @@ int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait)
 		return ret;
 	if (nowait)
 		return -EAGAIN;
-	return wait_event_interruptible(s->write_wait,
+	return wait_event_interruptible(s->tx.wait,
 					!rchar_session_opening(s) &&
 					(rchar_session_write_error(s) ||
 					 rchar_session_writable(s)));
@@ -128,7 +128,7 @@ int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait)
 
 static int wait_open(struct rchar_session *s)
 {
-	int ret = wait_event_interruptible(s->read_wait, !rchar_session_opening(s));
+	int ret = wait_event_interruptible(s->rx.wait, !rchar_session_opening(s));
 
 	if (ret && rchar_session_opening(s))
 		return ret;
@@ -195,8 +195,8 @@ __poll_t rchar_chardev_poll(struct file *file, poll_table *wait)
 {
 	struct rchar_session *s = file->private_data;
 
-	poll_wait(file, &s->read_wait, wait);
-	poll_wait(file, &s->write_wait, wait);
+	poll_wait(file, &s->rx.wait, wait);
+	poll_wait(file, &s->tx.wait, wait);
 	return rchar_session_poll(s);
 }
 
@@ -206,7 +206,7 @@ static int fsync_end(struct rchar_session *s, u32 target)
 	int ret = 0;
 
 	spin_lock_bh(&s->lock);
-	if (!rchar_seq_before(s->tx_acked, target))
+	if (!rchar_seq_before(s->tx.window.acked, target))
 		ret = 1;
 	else if (s->state == RCHAR_SESSION_DEAD)
 		ret = s->error;
@@ -227,13 +227,13 @@ static int fsync_end(struct rchar_session *s, u32 target)
 int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	struct rchar_session *s = file->private_data;
-	u32 target = READ_ONCE(s->tx_next);
+	u32 target = READ_ONCE(s->tx.window.next);
 	int ret;
 
 	if (rchar_session_opening(s) || !s->flow)
 		return 0;
 	rchar_flow_want_ack(s->flow);
-	ret = wait_event_interruptible(s->ack_wait, fsync_end(s, target));
+	ret = wait_event_interruptible(s->tx.ack_wait, fsync_end(s, target));
 	return ret ?: min(fsync_end(s, target), 0);
 }
 

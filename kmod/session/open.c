@@ -47,7 +47,7 @@ static struct rchar_session *open_connect(struct rchar_channel *channel, u8 open
 		return ERR_PTR(-ENOMEM);
 	s->initiator = true;
 	s->open_flags = open_flags;
-	s->deadline = jiffies + msecs_to_jiffies(timeout_ms);
+	s->timer.deadline = jiffies + msecs_to_jiffies(timeout_ms);
 	if (open_flags & RCHAR_OPEN_NOSEND)
 		s->shut |= RCHAR_SESSION_FIN_SENT;
 	if (open_flags & RCHAR_OPEN_NORECV)
@@ -118,7 +118,7 @@ static void take_over(struct rchar_session *s, u8 open_flags)
 	rchar_session_held_by_program(s);
 	if (s->state == RCHAR_SESSION_WAITING) {
 		rchar_session_move(s, RCHAR_SESSION_OPEN);
-		if (rchar_seq_before(s->rx_edge, s->rx_read + s->window))
+		if (rchar_seq_before(s->rx.window.edge, s->rx.window.read + s->window))
 			s->wanted |= BIT(RCHAR_OP_WINDOW);
 		rchar_session_shut(s, open_flags_shut(open_flags));
 	}
@@ -200,12 +200,12 @@ static struct rchar_session *create_waiting(struct rchar_channel *channel,
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return NULL;
-	s->held = RCHAR_SESSION_COST + 2 * (u64)s->window;
-	if (rchar_account_hold_half(link->account, s->held))
+	s->held.bytes = RCHAR_SESSION_COST + 2 * (u64)s->window;
+	if (rchar_account_hold_half(link->account, s->held.bytes))
 		return s;
-	s->rx_edge = small;
-	s->held = RCHAR_SESSION_COST + 2 * (u64)small;
-	if (rchar_account_hold(link->account, s->held))
+	s->rx.window.edge = small;
+	s->held.bytes = RCHAR_SESSION_COST + 2 * (u64)small;
+	if (rchar_account_hold(link->account, s->held.bytes))
 		return s;
 	rchar_session_discard(s);
 	return ERR_PTR(-ENOBUFS);
@@ -214,9 +214,9 @@ static struct rchar_session *create_waiting(struct rchar_channel *channel,
 /* A session that did not get into the link's table. */
 static void give_back(struct rchar_session *s, struct rchar_link *link)
 {
-	if (s->held)
-		rchar_account_release(link->account, s->held);
-	s->held = 0;
+	if (s->held.bytes)
+		rchar_account_release(link->account, s->held.bytes);
+	s->held.bytes = 0;
 	rchar_session_put(s);
 }
 
@@ -253,7 +253,7 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 	/* The reference made or taken above is the table's. */
 	rchar_session_bind(s, link, hdr->session);
 	rchar_session_set_opened(s, hdr->window, le32_to_cpu(open->max_message));
-	WRITE_ONCE(s->tx_edge, hdr->window);
+	WRITE_ONCE(s->tx.window.edge, hdr->window);
 	if (open->flags & RCHAR_OPEN_NOSEND)
 		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_FIN_RECEIVED);
 	if (open->flags & RCHAR_OPEN_NORECV)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the peer sends to a session, and what happens to its link. */
+/* What the peer sends to a session. */
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
@@ -78,7 +78,7 @@ static void receive_refused(struct rchar_session *s, struct rchar_rxbuf *rxb)
 		return;
 	s->open_sent = false;
 	if (reason == RCHAR_REASON_BACKLOG) {
-		s->retry_at = (jiffies + msecs_to_jiffies(BACKLOG_RETRY_MS)) ?: 1;
+		s->timer.retry_at = (jiffies + msecs_to_jiffies(BACKLOG_RETRY_MS)) ?: 1;
 		rchar_session_rearm(s);
 		return;
 	}
@@ -102,14 +102,13 @@ static void receive_reset(struct rchar_session *s, struct rchar_rxbuf *rxb)
 bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost)
 {
 	lockdep_assert_held(&s->lock);
-	if (rchar_seq_before(s->rx_edge, s->rx_next + len + cost)) {
+	if (!rchar_rx_window_receive(&s->rx.window, len + cost)) {
 		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
 		return false;
 	}
-	s->rx_next += len + cost;
 	rchar_stats_add(&s->channel->stats.rx_bytes, len);
 	if (rchar_session_data_unwanted(s))
-		s->rx_read += len + cost;
+		s->rx.window.read += len + cost;
 	return true;
 }
 
@@ -120,8 +119,8 @@ bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost)
 void rchar_session_tell_reader(struct rchar_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	if (wq_has_sleeper(&s->read_wait))
-		wake_up_interruptible_poll(&s->read_wait, EPOLLIN | EPOLLRDNORM);
+	if (wq_has_sleeper(&s->rx.wait))
+		wake_up_interruptible_poll(&s->rx.wait, EPOLLIN | EPOLLRDNORM);
 	kill_fasync(&s->async, SIGIO, POLL_IN);
 }
 
@@ -133,8 +132,8 @@ void rchar_session_tell_reader(struct rchar_session *s)
 void rchar_session_queue_seg(struct rchar_session *s, struct rchar_seg *seg)
 {
 	lockdep_assert_held(&s->lock);
-	s->rx_memory += rchar_seg_memory(seg);
-	list_add_tail(&seg->entry, &s->rx_queue);
+	s->rx.memory += rchar_seg_memory(seg);
+	list_add_tail(&seg->entry, &s->rx.queue);
 }
 
 /**
@@ -163,8 +162,8 @@ static void queue_small(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 le
 	struct rchar_seg *seg;
 
 	BUILD_BUG_ON(SHARED_SEG > RCHAR_COPY_BREAK);
-	if (!list_empty(&s->rx_queue)) {
-		seg = list_last_entry(&s->rx_queue, struct rchar_seg, entry);
+	if (!list_empty(&s->rx.queue)) {
+		seg = list_last_entry(&s->rx.queue, struct rchar_seg, entry);
 		if (rchar_seg_room(seg) >= len) {
 			rchar_seg_append(seg, rxb, len);
 			return;
@@ -204,14 +203,12 @@ static enum rchar_frame_error receive_fin(struct rchar_session *s)
 
 static void receive_window(struct rchar_session *s, u32 window)
 {
-	if (!rchar_seq_before(s->tx_edge, window))
-		return;
-	if (window - s->tx_acked > RCHAR_WIRE_WINDOW_MAX) {
+	bool more;
+
+	if (!rchar_tx_window_grant(&s->tx.window, window, &more))
 		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
-		return;
-	}
-	WRITE_ONCE(s->tx_edge, window);
-	rchar_session_wake_writers(s);
+	else if (more)
+		rchar_session_wake_writers(s);
 }
 
 /* With the session's lock held and a reference. */
@@ -252,7 +249,16 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 	return err;
 }
 
-static int session_receive(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
+/**
+ * rchar_session_receive() - a sequenced frame came: &rchar_traffic_ops.receive
+ * @traffic: of the link
+ * @hdr: the frame
+ * @rxb: its payload
+ * @err: set when it breaks the protocol
+ *
+ * Return: 0; -ENOMEM or -ENOBUFS to get it again after a reconnect.
+ */
+int rchar_session_receive(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
 			   struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
 	struct rchar_link *link = container_of(traffic, struct rchar_link, traffic);
@@ -273,114 +279,3 @@ static int session_receive(struct rchar_traffic *traffic, const struct rchar_hdr
 	rchar_session_put(s);
 	return ret;
 }
-
-static void session_acked(struct rchar_txbuf *txb)
-{
-	struct rchar_session *s = rchar_session_of(txb);
-
-	if (!s)
-		return;
-	spin_lock_bh(&s->lock);
-	rchar_session_frame_gone(s, txb);
-	WRITE_ONCE(s->tx_acked, rchar_seq_max(s->tx_acked, txb->end));
-	if (wq_has_sleeper(&s->ack_wait))
-		wake_up_interruptible(&s->ack_wait);
-	rchar_session_wake_writers(s);
-	rchar_session_maybe_finish(s);
-	spin_unlock_bh(&s->lock);
-}
-
-static void session_dropped(struct rchar_txbuf *txb)
-{
-	struct rchar_session *s = rchar_session_of(txb);
-
-	if (!s)
-		return;
-	spin_lock_bh(&s->lock);
-	rchar_session_frame_gone(s, txb);
-	/* Sent between lost_one() and here, by who did not know that the link was lost. One that
-	 * was sent after rchar_flow_reset() took the frames stays: two would break the next link.
-	 */
-	if (txb->hdr.op == RCHAR_OP_OPEN && s->state == RCHAR_SESSION_OPENING && !s->tx_frames)
-		s->open_sent = false;
-	spin_unlock_bh(&s->lock);
-}
-
-/* ---- what happens to the link ---- */
-
-static void for_each(struct rchar_link *link,
-		     void (*fn)(struct rchar_session *s, unsigned long arg),
-		     unsigned long arg)
-{
-	struct rchar_session *s;
-	u32 id = 0;
-
-	while ((s = rchar_session_next(link, &id))) {
-		spin_lock_bh(&s->lock);
-		fn(s, arg);
-		spin_unlock_bh(&s->lock);
-		rchar_session_put(s);
-	}
-}
-
-static void up_one(struct rchar_session *s, unsigned long arg)
-{
-	if (s->state == RCHAR_SESSION_OPENING && !s->open_sent && !s->retry_at)
-		s->wanted |= BIT(RCHAR_OP_OPEN);
-	rchar_session_send_wanted(s);
-}
-
-static void accepted_up_one(struct rchar_session *s, unsigned long arg)
-{
-	if (s->type->up)
-		s->type->up(s);
-}
-
-static void session_up(struct rchar_link *link)
-{
-	for_each(link, link->initiator ? up_one : accepted_up_one, 0);
-}
-
-static void lost_one(struct rchar_session *s, unsigned long reason)
-{
-	if (s->state == RCHAR_SESSION_OPENING) {
-		/* It will be opened afresh. */
-		s->open_sent = false;
-		s->wanted = 0;
-	} else {
-		rchar_session_die(s, reason, -ECONNRESET);
-	}
-}
-
-static void session_lost(struct rchar_link *link, enum rchar_reason reason)
-{
-	for_each(link, lost_one, reason);
-}
-
-static void expire_one(struct rchar_session *s, unsigned long down_ms)
-{
-	unsigned long age_ms = jiffies_to_msecs(jiffies - s->opened_at);
-
-	if (s->state != RCHAR_SESSION_OPENING &&
-	    min(down_ms, age_ms) >= READ_ONCE(s->channel->config.recovery_timeout_ms))
-		rchar_session_fail_locked(s, RCHAR_REASON_RECOVERY_TIMEOUT);
-}
-
-static void session_expire(struct rchar_link *link, unsigned int down_ms)
-{
-	for_each(link, expire_one, down_ms);
-}
-
-static const struct rchar_traffic_ops session_traffic_ops = {
-	.receive = session_receive,
-	.acked = session_acked,
-	.dropped = session_dropped,
-};
-
-const struct rchar_link_ops rchar_session_link_ops = {
-	.up = session_up,
-	.lost = session_lost,
-	.expire = session_expire,
-	.traffic = &session_traffic_ops,
-	.state_changed = rchar_channel_link_changed,
-};

@@ -16,14 +16,33 @@
 static void advertise_window(struct rchar_session *s)
 {
 	if (s->state != RCHAR_SESSION_WAITING)
-		s->rx_edge = rchar_seq_max(s->rx_edge, s->rx_read + s->window);
+		rchar_rx_window_advertise(&s->rx.window, s->window);
 }
 
 /* Instead of one WINDOW for each read(): a peer that grants no credits takes none of them. */
 static bool update_window(struct rchar_session *s)
 {
 	advertise_window(s);
-	return rchar_flow_update_window(s->flow, &s->sender, s->rx_edge);
+	return rchar_flow_update_window(s->flow, &s->tx.sender, s->rx.window.edge);
+}
+
+/* Fill in what a frame says of the session, and count it. */
+static void prepare(struct rchar_session *s, struct rchar_txbuf *txb)
+{
+	bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
+
+	if (rchar_op_carries_data(txb->hdr.op) && !instead)
+		rchar_tx_window_send(&s->tx.window, txb->hdr.len);
+	if (txb->hdr.flags & RCHAR_FRAME_LAST)
+		rchar_tx_window_send(&s->tx.window, RCHAR_WIRE_MESSAGE_COST);
+	rchar_session_get(s);
+	txb->sender = &s->tx.sender;
+	txb->hdr.session = s->id;
+	txb->hdr.window = s->rx.window.edge;
+	/* Frames that come after do not acknowledge what no frame carries yet. */
+	if (!instead)
+		txb->end = s->tx.window.next - s->tx.unframed;
+	rchar_session_frame_queued(s, txb);
 }
 
 /**
@@ -40,22 +59,8 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 
 	lockdep_assert_held(&s->lock);
 	advertise_window(s);
-	list_for_each_entry(txb, frames, queue) {
-		bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
-
-		if (rchar_op_carries_data(txb->hdr.op) && !instead)
-			WRITE_ONCE(s->tx_next, s->tx_next + txb->hdr.len);
-		if (txb->hdr.flags & RCHAR_FRAME_LAST)
-			WRITE_ONCE(s->tx_next, s->tx_next + RCHAR_WIRE_MESSAGE_COST);
-		rchar_session_get(s);
-		txb->sender = &s->sender;
-		txb->hdr.session = s->id;
-		txb->hdr.window = s->rx_edge;
-		/* Frames that come after do not acknowledge what no frame carries yet. */
-		if (!instead)
-			txb->end = s->tx_next - s->tx_unframed;
-		rchar_session_frame_queued(s, txb);
-	}
+	list_for_each_entry(txb, frames, queue)
+		prepare(s, txb);
 	rchar_flow_queue(s->flow, frames);
 }
 
@@ -179,13 +184,10 @@ u32 rchar_session_frame_max(struct rchar_session *session)
 u32 rchar_session_write_room(struct rchar_session *session)
 {
 	u32 frames_max = max(session->window / FRAME_COST, FRAMES_MIN);
-	u32 next = READ_ONCE(session->tx_next);
-	s32 peer = READ_ONCE(session->tx_edge) - next;
-	s32 own = session->window - (next - READ_ONCE(session->tx_acked));
 
-	if (READ_ONCE(session->tx_frames) >= frames_max)
+	if (READ_ONCE(session->tx.frames) >= frames_max)
 		return 0;
-	return max_t(s32, min(peer, own), 0);
+	return rchar_tx_window_room(&session->tx.window, session->window);
 }
 
 /**
@@ -197,9 +199,9 @@ u32 rchar_session_write_room(struct rchar_session *session)
  */
 bool rchar_session_writable(struct rchar_session *session)
 {
-	u32 enough = min(session->window, READ_ONCE(session->peer_window)) / 4;
+	u32 enough = min(session->window, READ_ONCE(session->tx.peer_window)) / 4;
 	/* The limit may have shrunk since: the next write() says so. */
-	u32 need = min(READ_ONCE(session->tx_need),
+	u32 need = min(READ_ONCE(session->tx.need),
 		       READ_ONCE(session->max_message) + RCHAR_WIRE_MESSAGE_COST);
 
 	return rchar_session_write_room(session) >= max3(enough, need, 1u);
@@ -212,7 +214,7 @@ bool rchar_session_writable(struct rchar_session *session)
  */
 void rchar_session_need_room(struct rchar_session *session, u32 room)
 {
-	WRITE_ONCE(session->tx_need, room);
+	WRITE_ONCE(session->tx.need, room);
 }
 
 static int write_error(struct rchar_session *s)
@@ -248,67 +250,79 @@ int rchar_session_write_error(struct rchar_session *session)
  */
 void rchar_session_wake_writers(struct rchar_session *session)
 {
-	if (rchar_session_writable(session) && wq_has_sleeper(&session->write_wait))
-		wake_up_interruptible_poll(&session->write_wait,
+	if (rchar_session_writable(session) && wq_has_sleeper(&session->tx.wait))
+		wake_up_interruptible_poll(&session->tx.wait,
 					   EPOLLOUT | EPOLLWRNORM);
 }
 
+/* May data be queued now? */
+static int may_submit(struct rchar_session *s)
+{
+	int ret = write_error(s);
+
+	/* Data must not overtake an OPENED that found no memory yet. */
+	if (!ret && s->wanted)
+		rchar_session_send_wanted(s);
+	return !ret && s->wanted ? -ENOMEM : ret;
+}
+
 /**
- * rchar_session_send_locked() - rchar_session_send() for who holds the lock
+ * rchar_session_submit_locked() - rchar_session_submit() for callers that hold the lock
  * @session: the session
  * @frames: the frames
  */
-int rchar_session_send_locked(struct rchar_session *session, struct list_head *frames)
+int rchar_session_submit_locked(struct rchar_session *session, struct list_head *frames)
 {
 	int ret;
 
 	lockdep_assert_held(&session->lock);
-	ret = write_error(session);
-	/* Data must not overtake an OPENED that found no memory yet. */
-	if (!ret && session->wanted)
-		rchar_session_send_wanted(session);
-	if (!ret && session->wanted)
-		ret = -ENOMEM;
+	ret = may_submit(session);
 	if (!ret)
 		rchar_session_queue_locked(session, frames);
 	return ret;
 }
 
 /**
- * rchar_session_send() - queue frames with data; nothing comes between them
+ * rchar_session_submit() - send frames with data; nothing comes between them
  * @session: the session; the caller holds its write mutex
- * @frames: the frames, linked by rchar_txbuf.queue, within the room; taken over
+ * @frames: the frames, linked by rchar_txbuf.queue, within the room; taken over when 0 is
+ *	    returned
  *
- * Return: 0; or as rchar_session_write_error(), or -ENOMEM, with nothing taken.
+ * Return: 0; or as rchar_session_write_error(), or -ENOMEM.
  */
-int rchar_session_send(struct rchar_session *session, struct list_head *frames)
+int rchar_session_submit(struct rchar_session *session, struct list_head *frames)
 {
 	int ret;
 
 	spin_lock_bh(&session->lock);
-	ret = rchar_session_send_locked(session, frames);
+	ret = rchar_session_submit_locked(session, frames);
 	spin_unlock_bh(&session->lock);
 	return ret;
 }
 
 /**
- * rchar_session_append() - add bytes to a frame that still waits to be sent
+ * rchar_session_submit_small() - send a frame with data, or its bytes with a frame that waits
  * @session: the session; the caller holds its write mutex
- * @data: the bytes
- * @len: how many, within the room
+ * @txb: a DATA frame without chunks, within the room; taken over when 0 is returned
  *
- * Return: false when there is none: the caller makes a new frame.
+ * Return: as rchar_session_submit().
  */
-bool rchar_session_append(struct rchar_session *session, const void *data, u32 len)
+int rchar_session_submit_small(struct rchar_session *session, struct rchar_txbuf *txb)
 {
-	bool ok;
+	bool appended = false;
+	int ret;
 
 	spin_lock_bh(&session->lock);
-	ok = !write_error(session) &&
-	     rchar_flow_append(session->flow, &session->sender, data, len,
-			       session->tx_next + len);
-	if (ok)
-		WRITE_ONCE(session->tx_next, session->tx_next + len);
+	ret = may_submit(session);
+	if (!ret) {
+		advertise_window(session);
+		prepare(session, txb);
+		appended = !rchar_flow_submit(session->flow, txb);
+		if (appended)
+			rchar_session_frame_gone(session, txb);
+	}
 	spin_unlock_bh(&session->lock);
-	return ok;
+	if (appended)
+		rchar_txbuf_put(txb);
+	return ret;
 }

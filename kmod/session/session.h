@@ -13,6 +13,7 @@
 #include "link/link.h"
 #include "link/txbuf.h"
 #include "proto/state.h"
+#include "proto/window.h"
 
 struct rchar_channel;
 struct rchar_seg;
@@ -25,9 +26,91 @@ struct rchar_type;
 #define RCHAR_SESSION_STOP_RECEIVED	0x08	/* the peer reads no more */
 
 /**
+ * struct rchar_session_tx - the sending half; session lock, but for the mutex
+ * @window: offsets of what is written; a message counts RCHAR_WIRE_MESSAGE_COST more
+ * @peer_window: the first window that the peer gave
+ * @frames: frames queued and not acknowledged
+ * @messages: messages whose last frame is not acknowledged
+ * @sender: what the flow knows of the session
+ * @memory: bytes of memory in frames with data or keys, queued and not acknowledged
+ * @unframed: bytes at the end of @window.next that no frame carries yet: frames that come after
+ *	      them do not acknowledge them, and FIN waits
+ * @need: room that a message did not find: there is no point in waking for less
+ * @mutex: one writer at a time, also while it sleeps; taken before the session lock
+ * @wait: writers
+ * @ack_wait: fsync
+ */
+struct rchar_session_tx {
+	struct rchar_tx_window window;
+	u32 peer_window;
+	u32 frames;
+	u32 messages;
+	struct rchar_sender sender;
+	u64 memory;
+	u32 unframed;
+	u32 need;
+	struct mutex mutex;
+	wait_queue_head_t wait;
+	wait_queue_head_t ack_wait;
+};
+
+/**
+ * struct rchar_session_rx - the receiving half; session lock, but for the mutex
+ * @window: offsets of what arrives
+ * @queue: segments received and not read
+ * @memory: bytes of memory in @queue
+ * @dropped: segments that nobody can read any more, to be freed without the lock
+ * @mutex: one reader at a time takes bytes; not held while it sleeps; taken before the session
+ *	   lock
+ * @wait: readers, and open()
+ */
+struct rchar_session_rx {
+	struct rchar_rx_window window;
+	struct list_head queue;
+	u32 memory;
+	struct list_head dropped;
+	struct mutex mutex;
+	wait_queue_head_t wait;
+};
+
+/**
+ * struct rchar_session_timer - deadlines, and control frames that found no memory
+ * @work: runs session_timer_work(); while it is armed it holds a reference
+ * @deadline: jiffies: end of open-timeout or of linger
+ * @retry_at: jiffies: when to send OPEN again to a full backlog; 0: it was not full
+ */
+struct rchar_session_timer {
+	struct delayed_work work;
+	unsigned long deadline;
+	unsigned long retry_at;
+};
+
+/**
+ * struct rchar_session_held - what is counted for the session; session lock; see held.c
+ * @bytes: count against the peer's account
+ * @left: of these, those in &rchar_link.dead_bytes
+ * @lingering: of @rchar_session_tx.memory, what a program left when it closed
+ * @beyond: bytes held for the session that do not count against the peer
+ * @closing: the session lingers, and counts in &rchar_account.closing
+ * @buried: the session is dead, and has no frames left that were never sent
+ * @importer: the session counts as an importer of the channel and of the peer
+ * @importer_ending: the session is dead, and still counts as an importer
+ */
+struct rchar_session_held {
+	u64 bytes;
+	u64 left;
+	u64 lingering;
+	u64 beyond;
+	bool closing;
+	bool buried;
+	bool importer;
+	bool importer_ending;
+};
+
+/**
  * struct rchar_session - one conversation
- * @ref: one each for the link's table, the file, the backlog, an armed @timer, every
- *	 frame, and what is read of a large write of the peer
+ * @ref: one each for the link's table, the file, the backlog, an armed timer, every
+ *	 frame, and what is read of a rendezvous of the peer
  * @rcu: lookups by id run under RCU
  * @free_work: the end, in process context
  * @type: of the channel
@@ -45,54 +128,19 @@ struct rchar_type;
  * @error: what a program is told then: negative errno
  * @shut: set of RCHAR_SESSION_*
  * @wanted: set of BIT(op): control frames to be sent, in the order of enum rchar_op
- * @open_sent: initiator: OPEN is queued, the peer may know of us
+ * @open_sent: initiator: OPEN is queued, the peer may know of the session
  * @open_flags: RCHAR_OPEN_*: how the file was opened
  * @created: jiffies
  * @opened: both sides know of it
  * @opened_at: jiffies of that
- * @deadline: jiffies: end of open-timeout or of linger
- * @retry_at: jiffies: when to send OPEN again to a full backlog
  * @max_message: message channels: longest message, the smaller of both sides once
  *		 open; 0 for streams
- * @tx_next: byte offset of the next byte written; of messages each counts
- *	     RCHAR_WIRE_MESSAGE_COST more
- * @peer_window: of the peer, when the session was made
- * @tx_edge: offset up to which the peer lets us send
- * @tx_acked: offset up to which the peer has it
- * @tx_frames: frames queued and not acknowledged
- * @tx_messages: messages whose last frame is not acknowledged
- * @sender: of these, frames that were never posted
- * @tx_memory: bytes of memory in frames with data or keys, queued and not acknowledged
- * @tx_unframed: bytes at the end of @tx_next that no frame carries yet: frames that come after
- *		 do not acknowledge them, and FIN waits
- * @tx_need: room that a message did not find: there is no point in waking for less
- * @rx_next: offset of the next byte to arrive
- * @rx_read: offset up to which it is read
- * @rx_edge: offset up to which we let the peer send
- * @rx_queue: segments received and not read
- * @rx_memory: bytes of memory in @rx_queue
- * @rx_dropped: what nobody can read any more, to be freed without the lock
- * @rx_messages: complete messages in @rx_queue
- * @rx_partial: bytes of the message that is arriving, also while it is dropped
- * @rx_partial_memory: bytes of memory that it has in @rx_queue
- * @rx_first: its first segment in @rx_queue, or NULL
  * @window: of the channel, when the session was made; of messages perhaps more
- * @read_mutex: one reader at a time takes bytes; not held while it sleeps; taken before
- *		@lock
- * @write_mutex: one writer at a time, also while it sleeps; taken before @lock
- * @read_wait: readers, and open()
- * @write_wait: writers
- * @ack_wait: fsync
- * @timer: deadlines, and control frames that found no memory
+ * @tx: the sending half
+ * @rx: the receiving half
+ * @timer: deadlines
+ * @held: what is counted for the session
  * @async: who wants SIGIO
- * @buried: it is dead, and has no frames left that were never sent
- * @closing: it lingers, and counts in &rchar_account.closing
- * @held: bytes of this session that count against the peer
- * @left: of these, those in &rchar_link.dead_bytes
- * @lingering: of @tx_memory, what a program left when it closed
- * @importer: it counts as an importer of the channel and of the peer
- * @importer_ending: it is dead, and still counts
- * @beyond: bytes held for it that do not count against the peer
  * @priv: private data of the type: rchar_session_priv()
  */
 struct rchar_session {
@@ -119,52 +167,20 @@ struct rchar_session {
 	unsigned long created;
 	bool opened;
 	unsigned long opened_at;
-	unsigned long deadline;
-	unsigned long retry_at;
 	u32 max_message;
-	u32 tx_next;
-	u32 peer_window;
-	u32 tx_edge;
-	u32 tx_acked;
-	u32 tx_frames;
-	u32 tx_messages;
-	struct rchar_sender sender;
-	u64 tx_memory;
-	u32 tx_unframed;
-	u32 tx_need;
-	u32 rx_next;
-	u32 rx_read;
-	u32 rx_edge;
-	struct list_head rx_queue;
-	struct list_head rx_dropped;
-	u32 rx_memory;
-	u32 rx_messages;
-	u32 rx_partial;
-	u32 rx_partial_memory;
-	struct rchar_seg *rx_first;
 	u32 window;
-	struct mutex read_mutex;
-	struct mutex write_mutex;
-	wait_queue_head_t read_wait;
-	wait_queue_head_t write_wait;
-	wait_queue_head_t ack_wait;
-	struct delayed_work timer;
+	struct rchar_session_tx tx;
+	struct rchar_session_rx rx;
+	struct rchar_session_timer timer;
+	struct rchar_session_held held;
 	struct fasync_struct *async;
-	bool buried;
-	bool closing;
-	u64 held;
-	u64 left;
-	u64 lingering;
-	bool importer;
-	bool importer_ending;
-	u64 beyond;
 	u64 priv[];
 };
 
 /* The session that a frame belongs to, or NULL. */
 static inline struct rchar_session *rchar_session_of(const struct rchar_txbuf *txb)
 {
-	return txb->sender ? container_of(txb->sender, struct rchar_session, sender) : NULL;
+	return txb->sender ? container_of(txb->sender, struct rchar_session, tx.sender) : NULL;
 }
 
 /* The private data of the type, of &rchar_type.priv_size bytes. */
@@ -180,7 +196,6 @@ bool rchar_session_opening(struct rchar_session *session);
 __poll_t rchar_session_poll(struct rchar_session *session);
 void rchar_session_shutdown(struct rchar_session *session, u8 shut);
 bool rchar_session_readable(const struct rchar_session *session);
-u32 rchar_session_next_message(const struct rchar_session *session);
 u32 rchar_session_rx_queued(const struct rchar_session *session);
 u32 rchar_session_tx_unacked(const struct rchar_session *session);
 u32 rchar_session_tx_room(struct rchar_session *session);
@@ -192,8 +207,8 @@ u32 rchar_session_write_room(struct rchar_session *session);
 bool rchar_session_writable(struct rchar_session *session);
 void rchar_session_wake_writers(struct rchar_session *session);
 void rchar_session_need_room(struct rchar_session *session, u32 room);
-int rchar_session_send(struct rchar_session *session, struct list_head *frames);
-bool rchar_session_append(struct rchar_session *session, const void *data, u32 len);
+int rchar_session_submit(struct rchar_session *session, struct list_head *frames);
+int rchar_session_submit_small(struct rchar_session *session, struct rchar_txbuf *txb);
 void rchar_session_queue_locked(struct rchar_session *session, struct list_head *frames);
 int rchar_session_send_control(struct rchar_session *session, struct list_head *frames);
 void rchar_session_consume(struct rchar_session *session, u32 bytes);

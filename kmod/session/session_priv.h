@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What session.c, open.c, send.c and receive.c share, and nobody else. */
+/* What the files of sessions share with each other, and with types. */
 #ifndef RCHAR_SESSION_PRIV_H
 #define RCHAR_SESSION_PRIV_H
 
 #include "link/txbuf.h"
 #include "session.h"
+
+extern struct workqueue_struct *rchar_session_wq;
 
 struct rchar_rxbuf;
 
@@ -37,6 +39,9 @@ void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf 
 void rchar_session_wake(struct rchar_session *s);
 bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to);
 void rchar_session_rearm(struct rchar_session *s);
+void rchar_session_timer_work(struct work_struct *work);
+int rchar_session_receive(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
+			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err);
 void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason);
 /* Does this peer ask on and on, and take no answers? */
 static inline bool rchar_session_too_many_replies(const struct rchar_flow *flow)
@@ -47,7 +52,7 @@ static inline bool rchar_session_too_many_replies(const struct rchar_flow *flow)
 /* Frames for what is counted already come before FIN. */
 static inline u32 rchar_session_wanted_now(const struct rchar_session *s)
 {
-	return s->tx_unframed ? s->wanted & ~BIT(RCHAR_OP_FIN) : s->wanted;
+	return s->tx.unframed ? s->wanted & ~BIT(RCHAR_OP_FIN) : s->wanted;
 }
 
 /* Nobody will read what arrives. */
@@ -63,7 +68,7 @@ static inline bool rchar_session_data_expected(const struct rchar_session *s)
 }
 
 void rchar_session_send_wanted(struct rchar_session *s);
-int rchar_session_send_locked(struct rchar_session *s, struct list_head *frames);
+int rchar_session_submit_locked(struct rchar_session *s, struct list_head *frames);
 bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost);
 void rchar_session_queue_seg(struct rchar_session *s, struct rchar_seg *seg);
 void rchar_session_queue_payload(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 len);

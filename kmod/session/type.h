@@ -52,7 +52,8 @@ struct rchar_session;
  *
  * @readable: does a read() find something? Any context.
  * @readable_bytes: the answer to FIONREAD
- * @rx_missing: bytes that the receive window counts and that are not there yet
+ * @rx_missing: bytes that the receive window counts as unread, and that no read() will find
+ * @dropped: what was received and not read is dropped
  * @fill_info: the type's part of struct rchar_info
  *
  * Operations of sessions run with the session's lock unless they say otherwise. Those without
@@ -88,6 +89,7 @@ struct rchar_type {
 	bool (*readable)(const struct rchar_session *s);
 	u32 (*readable_bytes)(const struct rchar_session *s);
 	u32 (*rx_missing)(const struct rchar_session *s);
+	void (*dropped)(struct rchar_session *s);
 	void (*fill_info)(const struct rchar_session *s, struct rchar_info *info);
 };
 

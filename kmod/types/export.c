@@ -211,7 +211,7 @@ static int tell(struct rchar_export *export, struct rchar_lane *lane)
 		n++;
 	}
 	/* A peer that connects again and again and takes none of them. */
-	if (READ_ONCE(export->session->tx_frames) > 2 * n + RCHAR_EXPORT_STALE_MAX) {
+	if (READ_ONCE(export->session->tx.frames) > 2 * n + RCHAR_EXPORT_STALE_MAX) {
 		rchar_txbuf_put_list(&frames);
 		return -ENOMEM;
 	}
@@ -362,7 +362,7 @@ static bool open_session(struct rchar_session *s, struct rchar_link *link,
 		return false;
 	rchar_session_bind(s, link, hdr->session);
 	rchar_session_set_opened(s, hdr->window, 0);
-	WRITE_ONCE(s->tx_edge, hdr->window);
+	WRITE_ONCE(s->tx.window.edge, hdr->window);
 	rchar_session_move(s, RCHAR_SESSION_OPEN);
 	s->wanted |= BIT(RCHAR_OP_OPENED);
 	rchar_session_send_wanted(s);

@@ -217,7 +217,7 @@ static int queue_call(struct rchar_session *s, struct call *call,
 	spin_lock_bh(&s->lock);
 	if (s->state == RCHAR_SESSION_DEAD) {
 		ret = s->error ?: -ECONNRESET;
-	} else if (s->tx_frames >= CALLS_MAX) {
+	} else if (s->tx.frames >= CALLS_MAX) {
 		ret = -ENOBUFS;
 	} else {
 		call->id = ++import_of(s)->next_call;
@@ -261,7 +261,7 @@ static int ready(struct rchar_session *s, bool nowait)
 	if (rchar_session_opening(s)) {
 		if (nowait)
 			return -EAGAIN;
-		ret = wait_event_interruptible(s->read_wait, !rchar_session_opening(s));
+		ret = wait_event_interruptible(s->rx.wait, !rchar_session_opening(s));
 	}
 	if (!ret && READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
 		ret = s->error ?: -ECONNRESET;
@@ -437,7 +437,7 @@ static __poll_t poll(struct file *file, poll_table *wait)
 {
 	struct rchar_session *s = file->private_data;
 
-	poll_wait(file, &s->read_wait, wait);
+	poll_wait(file, &s->rx.wait, wait);
 	if (rchar_session_opening(s))
 		return 0;
 	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD)

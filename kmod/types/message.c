@@ -10,14 +10,39 @@
 #include "session/session_priv.h"
 #include "session/type.h"
 
+/**
+ * struct rchar_message - messages that arrived: the private data of the type; session lock
+ * @complete: whole messages in the receive queue
+ * @partial: bytes of the message that is arriving, also while it is dropped
+ * @partial_memory: bytes of memory that it has in the receive queue
+ * @first: its first segment there, or NULL
+ */
+struct rchar_message {
+	u32 complete;
+	u32 partial;
+	u32 partial_memory;
+	struct rchar_seg *first;
+};
+
 /* ---- read ---- */
 
-/* Only the receive path adds, behind what is complete; only we remove. */
+/* Length of the next message; 0 when no whole one waits. */
+static u32 message_next(const struct rchar_session *s)
+{
+	const struct rchar_message *m = rchar_session_priv(s);
+
+	lockdep_assert_held(&s->lock);
+	if (!m->complete)
+		return 0;
+	return list_first_entry(&s->rx.queue, struct rchar_seg, entry)->message;
+}
+
+/* Only the receive path adds, after what is complete. Only a reader removes. */
 static int copy_message(struct rchar_session *s, struct iov_iter *to)
 {
 	struct rchar_seg *seg;
 
-	list_for_each_entry(seg, &s->rx_queue, entry) {
+	list_for_each_entry(seg, &s->rx.queue, entry) {
 		if (rchar_seg_copy(seg, 0, seg->end, to) < seg->end)
 			return -EFAULT;
 		if (seg->last)
@@ -28,18 +53,19 @@ static int copy_message(struct rchar_session *s, struct iov_iter *to)
 
 static void drop_message(struct rchar_session *s, u32 len)
 {
+	struct rchar_message *m = rchar_session_priv(s);
 	struct rchar_seg *seg;
 	LIST_HEAD(done);
 	bool last;
 
 	spin_lock_bh(&s->lock);
 	do {
-		seg = list_first_entry(&s->rx_queue, struct rchar_seg, entry);
+		seg = list_first_entry(&s->rx.queue, struct rchar_seg, entry);
 		last = seg->last;
-		s->rx_memory -= rchar_seg_memory(seg);
+		s->rx.memory -= rchar_seg_memory(seg);
 		list_move_tail(&seg->entry, &done);
 	} while (!last);
-	WRITE_ONCE(s->rx_messages, s->rx_messages - 1);
+	WRITE_ONCE(m->complete, m->complete - 1);
 	spin_unlock_bh(&s->lock);
 	rchar_seg_free_list(&done);
 	rchar_session_consume(s, len + RCHAR_WIRE_MESSAGE_COST);
@@ -51,9 +77,9 @@ static ssize_t take(struct rchar_session *s, struct iov_iter *to)
 	u32 len;
 	int ret;
 
-	lockdep_assert_held(&s->read_mutex);
+	lockdep_assert_held(&s->rx.mutex);
 	spin_lock_bh(&s->lock);
-	len = rchar_session_next_message(s);
+	len = message_next(s);
 	spin_unlock_bh(&s->lock);
 	if (!len)
 		return 0;
@@ -108,7 +134,7 @@ static ssize_t send_message(struct rchar_session *s, struct iov_iter *from, gfp_
 
 	ret = build(s, from, gfp, &frames);
 	if (!ret)
-		ret = rchar_session_send(s, &frames);
+		ret = rchar_session_submit(s, &frames);
 	if (!ret)
 		return len;
 	rchar_txbuf_put_list(&frames);
@@ -123,7 +149,7 @@ static ssize_t write_once(struct rchar_session *s, struct kiocb *iocb,
 	size_t len = iov_iter_count(from);
 	int ret;
 
-	lockdep_assert_held(&s->write_mutex);
+	lockdep_assert_held(&s->tx.mutex);
 	ret = rchar_session_write_error(s);
 	/* The limit may shrink once, when the session opens: it is final behind that. */
 	if (len > READ_ONCE(s->max_message))
@@ -141,7 +167,7 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 
 	if (!iov_iter_count(from))
 		return 0;
-	ret = rchar_chardev_lock(&s->write_mutex, rchar_chardev_nowait(iocb));
+	ret = rchar_chardev_lock(&s->tx.mutex, rchar_chardev_nowait(iocb));
 	if (ret)
 		return ret;
 	do {
@@ -152,7 +178,7 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 	/* A message that did not fit is what poll() waits for. */
 	if (ret != -EAGAIN)
 		rchar_session_need_room(s, 0);
-	mutex_unlock(&s->write_mutex);
+	mutex_unlock(&s->tx.mutex);
 	if (ret < 0 && ret != -EAGAIN)
 		rchar_session_wake_writers(s);
 	return ret;
@@ -166,22 +192,23 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 					  struct rchar_rxbuf *rxb)
 {
 	bool first = hdr->flags & RCHAR_FRAME_FIRST, last = hdr->flags & RCHAR_FRAME_LAST;
+	struct rchar_message *m = rchar_session_priv(s);
 	struct rchar_seg *seg;
 	u32 len;
 
-	if (!rchar_session_data_expected(s) || first != !s->rx_partial)
+	if (!rchar_session_data_expected(s) || first != !m->partial)
 		return RCHAR_FRAME_BAD_STATE;
 	/* Only the last one costs more than its bytes: many small ones would be free. */
 	if (!last && hdr->len < RCHAR_WIRE_FRAME_MIN)
 		return RCHAR_FRAME_BAD_LENGTH;
-	if (hdr->len > s->max_message - s->rx_partial) {
+	if (hdr->len > s->max_message - m->partial) {
 		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
 		return RCHAR_FRAME_OK;
 	}
 	if (!rchar_session_take_window(s, hdr->len, last ? RCHAR_WIRE_MESSAGE_COST : 0))
 		return RCHAR_FRAME_OK;
-	len = s->rx_partial + hdr->len;
-	s->rx_partial = last ? 0 : len;
+	len = m->partial + hdr->len;
+	m->partial = last ? 0 : len;
 	if (rchar_session_data_unwanted(s))
 		return RCHAR_FRAME_OK;
 	seg = hdr->len <= RCHAR_COPY_BREAK ?
@@ -190,12 +217,12 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 	seg->last = last;
 	rchar_session_queue_seg(s, seg);
 	if (first)
-		s->rx_first = seg;
-	s->rx_partial_memory = last ? 0 : s->rx_partial_memory + rchar_seg_memory(seg);
+		m->first = seg;
+	m->partial_memory = last ? 0 : m->partial_memory + rchar_seg_memory(seg);
 	if (last) {
-		s->rx_first->message = len;
-		s->rx_first = NULL;
-		WRITE_ONCE(s->rx_messages, s->rx_messages + 1);
+		m->first->message = len;
+		m->first = NULL;
+		WRITE_ONCE(m->complete, m->complete + 1);
 		rchar_session_tell_reader(s);
 	}
 	return RCHAR_FRAME_OK;
@@ -210,12 +237,45 @@ static int message_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
 
 static enum rchar_frame_error message_fin(struct rchar_session *s)
 {
-	return s->rx_partial ? RCHAR_FRAME_BAD_STATE : RCHAR_FRAME_OK;
+	const struct rchar_message *m = rchar_session_priv(s);
+
+	return m->partial ? RCHAR_FRAME_BAD_STATE : RCHAR_FRAME_OK;
+}
+
+static void message_dropped(struct rchar_session *s)
+{
+	struct rchar_message *m = rchar_session_priv(s);
+
+	WRITE_ONCE(m->complete, 0);
+	m->partial_memory = 0;
+	m->first = NULL;
+}
+
+/* The rest of a message will not come. A reader may be copying the message before it. */
+static void message_dead(struct rchar_session *s)
+{
+	struct rchar_message *m = rchar_session_priv(s);
+
+	if (!m->first)
+		return;
+	list_bulk_move_tail(&s->rx.dropped, &m->first->entry, s->rx.queue.prev);
+	s->rx.memory -= m->partial_memory;
+	m->partial_memory = 0;
+	m->first = NULL;
 }
 
 static bool message_readable(const struct rchar_session *s)
 {
-	return READ_ONCE(s->rx_messages);
+	const struct rchar_message *m = rchar_session_priv(s);
+
+	return READ_ONCE(m->complete);
+}
+
+static u32 message_rx_missing(const struct rchar_session *s)
+{
+	const struct rchar_message *m = rchar_session_priv(s);
+
+	return m->complete * RCHAR_WIRE_MESSAGE_COST;
 }
 
 static const struct file_operations message_fops = {
@@ -235,8 +295,12 @@ static const struct file_operations message_fops = {
 const struct rchar_type rchar_message_type = {
 	.fops = &message_fops,
 	.halves = true,
+	.priv_size = sizeof(struct rchar_message),
 	.receive = message_receive,
 	.fin = message_fin,
+	.dead = message_dead,
 	.readable = message_readable,
-	.readable_bytes = rchar_session_next_message,
+	.readable_bytes = message_next,
+	.rx_missing = message_rx_missing,
+	.dropped = message_dropped,
 };

@@ -142,7 +142,7 @@ static bool settle(struct rchar_rndv_in *b, bool read)
 		/* After a half-close all counts as read by the program already. */
 		wanted = read && !rchar_session_data_unwanted(s);
 		if (wanted && b->state == HELD)
-			s->rx_read += b->io.len;
+			s->rx.window.read += b->io.len;
 		else if (wanted)
 			rchar_session_deliver(s, &b->segs);
 		send_answer(b, read ? RCHAR_RNDV_OK : RCHAR_RNDV_REFUSED);
@@ -190,7 +190,7 @@ static void work(struct work_struct *work)
 static bool fits(const struct rchar_session *s, const struct rchar_rndv_reader *reader,
 		 const struct rchar_rndv_in *b)
 {
-	return reader->room >= b->io.len && list_empty(&s->rx_queue) &&
+	return reader->room >= b->io.len && list_empty(&s->rx.queue) &&
 	       !rchar_session_data_unwanted(s);
 }
 
@@ -326,7 +326,7 @@ static bool hand_over(struct rchar_session *s, struct rchar_rndv_in *b)
 		return false;
 	rndv->reader = NULL;
 	give(b, reader);
-	wake_up_interruptible(&s->read_wait);
+	wake_up_interruptible(&s->rx.wait);
 	return true;
 }
 

@@ -98,7 +98,7 @@ static void rndv_lane_gone(struct rchar_mr_owner *owner)
 	rchar_mr_free(mrs_of(b), &b->mr);
 	WRITE_ONCE(b->gone, true);
 	list_del_init(&owner->entry);
-	wake_up_all(&s->ack_wait);
+	wake_up_all(&s->tx.ack_wait);
 }
 
 /* From here on the peer may read. */
@@ -134,14 +134,14 @@ static void take_back(struct rchar_rndv_out *b)
 	}
 	mutex_unlock(&mrs->lock);
 	/* What could not be taken back goes with the lane, and that has failed. */
-	wait_event(b->session->ack_wait, data_race(list_empty_careful(&b->owner.entry)));
+	wait_event(b->session->tx.ack_wait, data_race(list_empty_careful(&b->owner.entry)));
 	mutex_lock(&mrs->lock);
 	mutex_unlock(&mrs->lock);
 }
 
 /* ---- frames ---- */
 
-/* Tell the peer. 0, or as rchar_session_send(). */
+/* Tell the peer. 0, or as rchar_session_submit(). */
 static int offer(struct rchar_rndv_out *b)
 {
 	struct rchar_session *s = b->session;
@@ -163,12 +163,12 @@ static int offer(struct rchar_rndv_out *b)
 	rchar_txbuf_append(txb, &wire, sizeof(wire));
 	list_add(&txb->queue, &frames);
 	spin_lock_bh(&s->lock);
-	ret = rchar_session_send_locked(s, &frames);
+	ret = rchar_session_submit_locked(s, &frames);
 	if (!ret) {
 		/* Acknowledged when they are taken, not with the frame. */
-		WRITE_ONCE(s->tx_next, s->tx_next + b->len);
-		s->tx_unframed = b->len;
-		b->end = s->tx_next;
+		WRITE_ONCE(s->tx.window.next, s->tx.window.next + b->len);
+		s->tx.unframed = b->len;
+		b->end = s->tx.window.next;
 		rndv->out = b;
 	}
 	spin_unlock_bh(&s->lock);
@@ -199,11 +199,11 @@ enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
 	b->taken = wire.status == cpu_to_le32(RCHAR_RNDV_OK);
 	WRITE_ONCE(b->answered, true);
 	if (b->taken) {
-		session->tx_unframed = 0;
-		WRITE_ONCE(session->tx_acked, rchar_seq_max(session->tx_acked, b->end));
+		session->tx.unframed = 0;
+		WRITE_ONCE(session->tx.window.acked, rchar_seq_max(session->tx.window.acked, b->end));
 		rchar_session_wake_writers(session);
 	}
-	wake_up_all(&session->ack_wait);
+	wake_up_all(&session->tx.ack_wait);
 	return RCHAR_FRAME_OK;
 }
 
@@ -258,7 +258,7 @@ static bool pointless(struct rchar_rndv_out *b)
  */
 static void wait_for_peer(struct rchar_rndv_out *b)
 {
-	wait_queue_head_t *wq = &b->session->ack_wait;
+	wait_queue_head_t *wq = &b->session->tx.ack_wait;
 
 	if (wait_event_interruptible(*wq, settled(b) || pointless(b)) || !settled(b))
 		wait_event_timeout(*wq, settled(b), GRACE);
@@ -293,7 +293,7 @@ static ssize_t conclude(struct rchar_rndv_out *b)
 	built = taken || build(b, &frames);
 	spin_lock_bh(&s->lock);
 	rndv->out = NULL;
-	s->tx_unframed = 0;
+	s->tx.unframed = 0;
 	if (!taken) {
 		/* The peer waits for bytes that there is no memory to send. */
 		if (!built)

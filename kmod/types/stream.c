@@ -19,7 +19,7 @@ static struct rchar_seg *first_seg(struct rchar_session *s, u32 *len)
 	struct rchar_seg *seg;
 
 	spin_lock_bh(&s->lock);
-	seg = list_first_entry_or_null(&s->rx_queue, struct rchar_seg, entry);
+	seg = list_first_entry_or_null(&s->rx.queue, struct rchar_seg, entry);
 	if (seg)
 		*len = seg->end - seg->start;
 	spin_unlock_bh(&s->lock);
@@ -36,7 +36,7 @@ static void advance_seg(struct rchar_session *s, struct rchar_seg *seg, u32 byte
 	done = seg->start == seg->end;
 	if (done) {
 		list_del(&seg->entry);
-		s->rx_memory -= rchar_seg_memory(seg);
+		s->rx.memory -= rchar_seg_memory(seg);
 	}
 	spin_unlock_bh(&s->lock);
 	if (done)
@@ -50,7 +50,7 @@ static ssize_t drain(struct rchar_session *s, struct iov_iter *to)
 	ssize_t done = 0;
 	u32 len;
 
-	lockdep_assert_held(&s->read_mutex);
+	lockdep_assert_held(&s->rx.mutex);
 	while (iov_iter_count(to) && (seg = first_seg(s, &len))) {
 		size_t want = min_t(size_t, len, iov_iter_count(to));
 		size_t got = rchar_seg_copy(seg, seg->start, want, to);
@@ -73,7 +73,7 @@ static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
 
 	if (!rchar_rndv_expect(s, &reader, to))
 		return rchar_chardev_wait_readable(s, to);
-	ret = wait_event_interruptible(s->read_wait, READ_ONCE(reader.in) ||
+	ret = wait_event_interruptible(s->rx.wait, READ_ONCE(reader.in) ||
 						     rchar_chardev_may_read(s));
 	done = rchar_rndv_place(s, &reader, to);
 	return done ?: ret;
@@ -108,12 +108,12 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 		rchar_txbuf_put(txb);
 		return -EFAULT;
 	}
-	if (!txb->nr_chunks && rchar_session_append(s, txb->data, got)) {
-		rchar_txbuf_put(txb);
-		return got;
+	if (txb->nr_chunks) {
+		list_add(&txb->queue, &frames);
+		ret = rchar_session_submit(s, &frames);
+	} else {
+		ret = rchar_session_submit_small(s, txb);
 	}
-	list_add(&txb->queue, &frames);
-	ret = rchar_session_send(s, &frames);
 	if (ret) {
 		rchar_txbuf_put(txb);
 		iov_iter_revert(from, got);
@@ -122,28 +122,31 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 	return got;
 }
 
-/* Where an interrupted write() comes to its end sooner, and who may not sleep, it copies. */
+/* Copy if the caller may not sleep or has a signal pending: copying returns sooner. */
 static bool may_rndv(struct kiocb *iocb, struct iov_iter *from)
 {
 	return user_backed_iter(from) && !rchar_chardev_nowait(iocb) &&
 	       !signal_pending(current);
 }
 
+/*
+ * State and room are hints here. The room only grows while this writer has the mutex, and
+ * submitting looks at the state again.
+ */
 static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
 			  struct iov_iter *from)
 {
-	int ret = rchar_session_write_error(s);
 	u32 room = rchar_session_write_room(s);
 
-	if (!ret && may_rndv(iocb, from)) {
+	if (!room || READ_ONCE(s->state) != RCHAR_SESSION_OPEN)
+		return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
+	if (may_rndv(iocb, from)) {
 		ssize_t done = rchar_rndv_write(s, from, room);
 
 		if (done)
 			return done;
 	}
-	if (!ret && room)
-		return write_frame(s, from, room, rchar_chardev_gfp(iocb));
-	return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
+	return write_frame(s, from, room, rchar_chardev_gfp(iocb));
 }
 
 static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
@@ -154,7 +157,7 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 
 	if (!len)
 		return 0;
-	ret = rchar_chardev_lock(&s->write_mutex, rchar_chardev_nowait(iocb));
+	ret = rchar_chardev_lock(&s->tx.mutex, rchar_chardev_nowait(iocb));
 	if (ret)
 		return ret;
 	while (done < len) {
@@ -166,7 +169,7 @@ static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
 		if (done && fatal_signal_pending(current))
 			break;
 	}
-	mutex_unlock(&s->write_mutex);
+	mutex_unlock(&s->tx.mutex);
 	rchar_stats_add(&s->channel->stats.tx_bytes, done);
 	return done ?: ret;
 }
@@ -235,7 +238,7 @@ static enum rchar_frame_error stream_fin(struct rchar_session *s)
 static bool stream_readable(const struct rchar_session *s)
 {
 	/* A reader that is told so looks again, with the lock; one that is not is woken. */
-	return data_race(!list_empty_careful(&s->rx_queue));
+	return data_race(!list_empty_careful(&s->rx.queue));
 }
 
 static u32 stream_rx_missing(const struct rchar_session *s)

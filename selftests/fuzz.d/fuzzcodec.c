@@ -19,6 +19,7 @@
 #include "proto/frame.h"
 #include "base/seq.h"
 #include "proto/state.h"
+#include "proto/window.h"
 #include <linux/kernel.h>
 
 #define CHECK(cond)								\
@@ -479,77 +480,74 @@ static void fuzz_serial(struct input *in)
 	}
 }
 
-/*
- * A session's window in both directions of the wire, as send.c and receive.c count it with
- * seq.h, beside offsets of 64 bits.
- */
+/* A session's window at both ends, beside offsets of 64 bits. */
 struct window {
 	u32 size;		/* of the receiver's channel; may be changed */
-	u32 rx_next, rx_read, rx_edge;
-	u32 tx_next, tx_edge, tx_acked;
+	struct rchar_rx_window rx;
+	struct rchar_tx_window tx;
 	u64 next, read, edge;	/* the receiver's, in full */
 	u64 sent, known;	/* the sender's: what it sent, the edge that it knows */
 };
 
 static void window_advertise(struct window *w)
 {
-	w->rx_edge = rchar_seq_max(w->rx_edge, w->rx_read + w->size);
+	rchar_rx_window_advertise(&w->rx, w->size);
 	if (w->read + w->size > w->edge)
 		w->edge = w->read + w->size;
-	CHECK(w->rx_edge == (u32)w->edge);
-}
-
-/* What the sender makes of a window that a frame has; of an honest peer or not. */
-static bool window_learn(struct window *w, u32 edge)
-{
-	if (!rchar_seq_before(w->tx_edge, edge))
-		return true;
-	if (edge - w->tx_acked > RCHAR_WIRE_WINDOW_MAX)
-		return false;
-	w->tx_edge = edge;
-	return true;
+	CHECK(w->rx.edge == (u32)w->edge);
 }
 
 static bool window_take(struct window *w, u32 len)
 {
-	bool fits = !rchar_seq_before(w->rx_edge, w->rx_next + len);
+	bool fits = rchar_rx_window_receive(&w->rx, len);
 
 	CHECK(fits == (w->next + len <= w->edge));
-	if (fits) {
-		w->rx_next += len;
+	if (fits)
 		w->next += len;
-	}
+	CHECK(w->rx.next == (u32)w->next);
 	return fits;
 }
 
 static void window_step(struct window *w, struct input *in, u8 what)
 {
-	u32 n = take(in, 1 + (what >> 6 & 3)) & ((1 << 30) - 1);
+	u32 n = take(in, 1 + (what >> 6 & 3)) & ((1 << 30) - 1), room;
+	bool more;
 
 	switch (what & 7) {
 	case 0:
 	case 1:		/* as much as goes */
-		if (n > w->tx_edge - w->tx_next)
-			n = w->tx_edge - w->tx_next;
-		w->tx_next += n;
+		room = rchar_tx_window_room(&w->tx, RCHAR_WIRE_WINDOW_MAX);
+		CHECK(room == w->known - w->sent);
+		if (n > room)
+			n = room;
+		rchar_tx_window_send(&w->tx, n);
 		w->sent += n;
-		CHECK(w->sent <= w->known && w->tx_edge - w->tx_next <= RCHAR_WIRE_WINDOW_MAX);
+		CHECK(rchar_tx_window_unacked(&w->tx) == n);
+		CHECK(rchar_tx_window_room(&w->tx, n) == 0);
 		CHECK(window_take(w, n));
-		w->tx_acked = rchar_seq_max(w->tx_acked, w->tx_next);
+		rchar_tx_window_ack(&w->tx, w->tx.next);
+		rchar_tx_window_ack(&w->tx, w->tx.next - n);
+		CHECK(!rchar_tx_window_unacked(&w->tx));
 		break;
 	case 2:
 	case 3:		/* the program reads */
 		if (n > w->next - w->read)
 			n = w->next - w->read;
-		w->rx_read += n;
+		w->rx.read += n;
 		w->read += n;
+		CHECK(rchar_rx_window_unread(&w->rx) == w->next - w->read);
 		break;
 	case 4:
 	case 5:
+		CHECK(rchar_rx_window_due(&w->rx, w->size) ==
+		      (w->read + w->size >= w->edge + w->size / 4));
 		window_advertise(w);
-		CHECK(window_learn(w, w->rx_edge));
-		CHECK(w->tx_edge == w->rx_edge);
+		CHECK(rchar_tx_window_grant(&w->tx, w->rx.edge, &more));
+		CHECK(w->tx.edge == w->rx.edge && more == (w->known < w->edge));
 		w->known = w->edge;
+		/* Later than that nobody may allow. */
+		CHECK(!rchar_tx_window_grant(&w->tx, w->tx.acked + (1u << 30) + 1 + n, &more));
+		CHECK(w->tx.edge == w->rx.edge);
 		break;
 	case 6:		/* one that sends too much is found out */
 		if (w->next + n > w->edge)
@@ -568,7 +566,8 @@ static void fuzz_window(struct input *in)
 	u32 base = take(in, 4);
 
 	/* An offset that is about to wrap is as good as 0. */
-	w.rx_next = w.rx_read = w.rx_edge = w.tx_next = w.tx_edge = w.tx_acked = base;
+	w.rx = (struct rchar_rx_window){ base, base, base };
+	w.tx = (struct rchar_tx_window){ base, base, base };
 	w.next = w.read = w.edge = w.sent = w.known = base;
 	first(in, 128);
 	while (in->left)

@@ -14,6 +14,7 @@
 #include "proto/frame.h"
 #include "base/seq.h"
 #include "proto/state.h"
+#include "proto/window.h"
 #include <linux/kernel.h>
 
 static int bad;
@@ -436,6 +437,59 @@ static void two_sides_never_deadlock_nor_overrun(void)
 
 /* ---- the rest ---- */
 
+static void windows_bound_what_is_sent(void)
+{
+	struct rchar_tx_window tx = { .edge = 1000 };
+	struct rchar_rx_window rx = { .edge = 1000 };
+	bool more;
+
+	CHECK(rchar_tx_window_room(&tx, 5000) == 1000 && rchar_tx_window_room(&tx, 300) == 300);
+	rchar_tx_window_send(&tx, 300);
+	CHECK(rchar_tx_window_unacked(&tx) == 300 && rchar_tx_window_room(&tx, 300) == 0);
+	rchar_tx_window_ack(&tx, 200);
+	CHECK(rchar_tx_window_room(&tx, 300) == 200 && rchar_tx_window_room(&tx, 5000) == 700);
+	/* The own window may have become smaller than what is on its way. */
+	CHECK(rchar_tx_window_room(&tx, 50) == 0);
+	CHECK(rchar_tx_window_grant(&tx, 200 + RCHAR_WIRE_WINDOW_MAX, &more) && more);
+	CHECK(!rchar_tx_window_grant(&tx, 201 + RCHAR_WIRE_WINDOW_MAX, &more));
+	CHECK(rchar_rx_window_receive(&rx, 1000) && !rchar_rx_window_receive(&rx, 1));
+	CHECK(rchar_rx_window_receive(&rx, 0) && rchar_rx_window_unread(&rx) == 1000);
+}
+
+static void windows_never_move_back(void)
+{
+	struct rchar_tx_window tx = { .next = 10, .acked = 10, .edge = 100 };
+	struct rchar_rx_window rx = { .next = 100, .read = 50, .edge = 100 };
+	bool more = true;
+
+	CHECK(rchar_tx_window_grant(&tx, 99, &more) && !more && tx.edge == 100);
+	CHECK(rchar_tx_window_grant(&tx, 100, &more) && !more);
+	rchar_tx_window_ack(&tx, 5);
+	CHECK(tx.acked == 10);
+	rchar_rx_window_advertise(&rx, 20);
+	CHECK(rx.edge == 100);
+	/* What shrank is not worth a frame. */
+	CHECK(!rchar_rx_window_due(&rx, 20) && !rchar_rx_window_due(&rx, 64) && rchar_rx_window_due(&rx, 67));
+	rchar_rx_window_advertise(&rx, 67);
+	CHECK(rx.edge == 117 && !rchar_rx_window_due(&rx, 67));
+}
+
+static void windows_wrap(void)
+{
+	struct rchar_tx_window tx = { .next = -10u, .acked = -20u, .edge = 30 };
+	struct rchar_rx_window rx = { .next = -10u, .read = -20u, .edge = 30 };
+	bool more;
+
+	CHECK(rchar_tx_window_room(&tx, 100) == 40 && rchar_tx_window_unacked(&tx) == 10);
+	rchar_tx_window_send(&tx, 40);
+	rchar_tx_window_ack(&tx, 25);
+	CHECK(tx.acked == 25 && rchar_tx_window_room(&tx, 100) == 0);
+	CHECK(rchar_tx_window_grant(&tx, 31, &more) && more);
+	CHECK(rchar_rx_window_receive(&rx, 40) && !rchar_rx_window_receive(&rx, 1));
+	rx.read += 50;
+	CHECK(rx.read == 30 && !rchar_rx_window_unread(&rx) && rchar_rx_window_due(&rx, 4));
+}
+
 static void sequence_numbers_wrap(void)
 {
 	CHECK(rchar_seq_before(1, 2) && !rchar_seq_before(2, 1) && !rchar_seq_before(2, 2));
@@ -528,6 +582,9 @@ static const struct {
 	TEST(more_credits_than_buffers_are_refused),
 	TEST(two_sides_never_deadlock_nor_overrun),
 	TEST(sequence_numbers_wrap),
+	TEST(windows_bound_what_is_sent),
+	TEST(windows_never_move_back),
+	TEST(windows_wrap),
 	TEST(backoff_doubles_to_its_limit),
 	TEST(states_move_only_as_documented),
 	TEST(every_state_and_reason_has_a_name),

@@ -17,63 +17,63 @@ static bool peers_own(const struct rchar_session *s)
 
 static void set_held(struct rchar_session *s, u64 held)
 {
-	if (held == s->held)
+	if (held == s->held.bytes)
 		return;
-	if (held < s->held)
-		rchar_account_release(s->link->account, s->held - held);
+	if (held < s->held.bytes)
+		rchar_account_release(s->link->account, s->held.bytes - held);
 	else
-		rchar_account_hold_always(s->link->account, held - s->held);
-	s->held = held;
+		rchar_account_hold_always(s->link->account, held - s->held.bytes);
+	s->held.bytes = held;
 }
 
 /* Of that, what dropping the link brings. */
 static void set_left(struct rchar_session *s, u64 left)
 {
-	bool more = left > s->left;
+	bool more = left > s->held.left;
 
-	if (left == s->left)
+	if (left == s->held.left)
 		return;
-	atomic64_add((s64)(left - s->left), &s->link->dead_bytes);
-	s->left = left;
+	atomic64_add((s64)(left - s->held.left), &s->link->dead_bytes);
+	s->held.left = left;
 	if (more)
 		rchar_link_left_more(s->link);
 }
 
 static void set_lingering(struct rchar_session *s, u64 lingering)
 {
-	if (lingering == s->lingering)
+	if (lingering == s->held.lingering)
 		return;
-	rchar_account_unlinger(s->link->account, s->lingering - lingering);
-	s->lingering = lingering;
+	rchar_account_unlinger(s->link->account, s->held.lingering - lingering);
+	s->held.lingering = lingering;
 }
 
 static void end_closing(struct rchar_session *s)
 {
-	if (s->closing)
+	if (s->held.closing)
 		atomic_dec(&s->link->account->closing);
-	s->closing = false;
+	s->held.closing = false;
 }
 
 static void set_ending(struct rchar_session *s, bool ending)
 {
-	if (s->importer_ending == ending)
+	if (s->held.importer_ending == ending)
 		return;
-	s->importer_ending = ending;
+	s->held.importer_ending = ending;
 	atomic_add(ending ? 1 : -1, &s->link->account->ending_imports);
 }
 
 /* Its frames are the peer's when bury() has taken back those that were never sent. */
 static u64 frames_held(const struct rchar_session *s)
 {
-	return s->buried ? s->tx_memory : 0;
+	return s->held.buried ? s->tx.memory : 0;
 }
 
 static u64 held_now(const struct rchar_session *s)
 {
 	/* Its registrations are still there: rchar_session_importer_gone() comes. */
-	if (s->importer)
-		return s->held;
-	return RCHAR_SESSION_COST + frames_held(s) + (READ_ONCE(s->in_backlog) ? s->rx_memory : 0);
+	if (s->held.importer)
+		return s->held.bytes;
+	return RCHAR_SESSION_COST + frames_held(s) + (READ_ONCE(s->in_backlog) ? s->rx.memory : 0);
 }
 
 /**
@@ -88,16 +88,16 @@ void rchar_session_recount(struct rchar_session *s)
 	lockdep_assert_held(&s->lock);
 	if (!s->link)
 		return;
-	set_lingering(s, s->buried ? 0 : min(s->lingering, s->tx_memory));
+	set_lingering(s, s->held.buried ? 0 : min(s->held.lingering, s->tx.memory));
 	if (!peers_own(s))
 		return;
 	if (s->state == RCHAR_SESSION_CLOSING || s->state == RCHAR_SESSION_DEAD)
 		set_held(s, held_now(s));
 	if (s->state != RCHAR_SESSION_DEAD)
 		return;
-	set_left(s, s->tx_frames ? RCHAR_SESSION_COST + frames_held(s) : 0);
+	set_left(s, s->tx.frames ? RCHAR_SESSION_COST + frames_held(s) : 0);
 	end_closing(s);
-	set_ending(s, s->importer);
+	set_ending(s, s->held.importer);
 }
 
 /**
@@ -111,18 +111,18 @@ void rchar_session_recount(struct rchar_session *s)
 bool rchar_session_may_linger(struct rchar_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	if (!rchar_account_linger(s->link->account, s->tx_memory))
+	if (!rchar_account_linger(s->link->account, s->tx.memory))
 		return false;
-	s->lingering = s->tx_memory;
+	s->held.lingering = s->tx.memory;
 	if (!peers_own(s))
 		return true;
 	if (!rchar_account_hold_closing(s->link->account, RCHAR_SESSION_COST)) {
 		set_lingering(s, 0);
 		return false;
 	}
-	s->held += RCHAR_SESSION_COST;
+	s->held.bytes += RCHAR_SESSION_COST;
 	atomic_inc(&s->link->account->closing);
-	s->closing = true;
+	s->held.closing = true;
 	return true;
 }
 
@@ -141,10 +141,10 @@ static u32 memory_of(const struct rchar_txbuf *txb)
 void rchar_session_frame_queued(struct rchar_session *s, const struct rchar_txbuf *txb)
 {
 	lockdep_assert_held(&s->lock);
-	WRITE_ONCE(s->tx_frames, s->tx_frames + 1);
+	WRITE_ONCE(s->tx.frames, s->tx.frames + 1);
 	if (txb->hdr.flags & RCHAR_FRAME_LAST)
-		s->tx_messages++;
-	s->tx_memory += memory_of(txb);
+		s->tx.messages++;
+	s->tx.memory += memory_of(txb);
 }
 
 /**
@@ -155,10 +155,10 @@ void rchar_session_frame_queued(struct rchar_session *s, const struct rchar_txbu
 void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb)
 {
 	lockdep_assert_held(&s->lock);
-	WRITE_ONCE(s->tx_frames, s->tx_frames - 1);
+	WRITE_ONCE(s->tx.frames, s->tx.frames - 1);
 	if (txb->hdr.flags & RCHAR_FRAME_LAST)
-		s->tx_messages--;
-	s->tx_memory -= memory_of(txb);
+		s->tx.messages--;
+	s->tx.memory -= memory_of(txb);
 	rchar_session_recount(s);
 }
 
@@ -198,7 +198,7 @@ enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rc
 	enum rchar_reason reason = RCHAR_REASON_BACKLOG;
 
 	lockdep_assert_held(&s->channel->lock);
-	s->held = bytes;
+	s->held.bytes = bytes;
 	if (!rchar_account_leaves_room(mine, s->channel->nr_importers,
 				       READ_ONCE(s->channel->config.backlog)))
 		goto err_imports;
@@ -209,20 +209,20 @@ enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rc
 		reason = RCHAR_REASON_PEER_LIMIT;
 	if (mine || !rchar_account_hold(account, RCHAR_SESSION_COST))
 		goto err_imports;
-	s->held = RCHAR_SESSION_COST;
-	s->beyond = bytes - RCHAR_SESSION_COST;
-	if (!rchar_account_hold_beyond(s->beyond))
+	s->held.bytes = RCHAR_SESSION_COST;
+	s->held.beyond = bytes - RCHAR_SESSION_COST;
+	if (!rchar_account_hold_beyond(s->held.beyond))
 		goto err_account;
 out:
 	s->channel->nr_importers++;
-	s->importer = true;
+	s->held.importer = true;
 	return RCHAR_REASON_NONE;
 
 err_account:
-	rchar_account_release(account, s->held);
-	s->beyond = 0;
+	rchar_account_release(account, s->held.bytes);
+	s->held.beyond = 0;
 err_imports:
-	s->held = 0;
+	s->held.bytes = 0;
 	atomic_dec(&account->imports);
 	return reason;
 }
@@ -235,13 +235,13 @@ err_imports:
 void rchar_session_unhold_importer(struct rchar_session *s, struct rchar_link *link)
 {
 	lockdep_assert_held(&s->channel->lock);
-	rchar_account_release_beyond(s->beyond);
-	rchar_account_release(link->account, s->held);
+	rchar_account_release_beyond(s->held.beyond);
+	rchar_account_release(link->account, s->held.bytes);
 	atomic_dec(&link->account->imports);
 	s->channel->nr_importers--;
-	s->importer = false;
-	s->beyond = 0;
-	s->held = 0;
+	s->held.importer = false;
+	s->held.beyond = 0;
+	s->held.bytes = 0;
 }
 
 /**
@@ -256,11 +256,11 @@ void rchar_session_importer_gone(struct rchar_session *s)
 
 	spin_lock_bh(&channel->lock);
 	spin_lock(&s->lock);
-	if (s->importer) {
-		s->importer = false;
+	if (s->held.importer) {
+		s->held.importer = false;
 		channel->nr_importers--;
 		atomic_dec(&s->link->account->imports);
-		rchar_account_release_beyond(s->beyond);
+		rchar_account_release_beyond(s->held.beyond);
 		rchar_session_recount(s);
 	}
 	spin_unlock(&s->lock);

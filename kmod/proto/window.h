@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Windows: how many bytes of a session the peer may send. Pure.
+ *
+ * Both sides count the bytes of a session from 0, modulo 2^32, and compare by serial number
+ * arithmetic. The receiver tells the offset up to which it has room, the edge. The sender never
+ * passes the edge that it knows. Other values of a window than its edge stay on one host.
+ *
+ * The sender's fields are read without the session's lock, as hints.
+ */
+#ifndef RCHAR_WINDOW_H
+#define RCHAR_WINDOW_H
+
+#include <linux/types.h>
+
+/**
+ * struct rchar_tx_window - the sending side
+ * @next: offset of the next byte written
+ * @acked: offset up to which the peer has the bytes
+ * @edge: offset up to which the peer lets this side send
+ */
+struct rchar_tx_window {
+	u32 next;
+	u32 acked;
+	u32 edge;
+};
+
+/**
+ * struct rchar_rx_window - the receiving side
+ * @next: offset of the next byte to arrive
+ * @read: offset up to which the program has read
+ * @edge: offset up to which this side lets the peer send
+ */
+struct rchar_rx_window {
+	u32 next;
+	u32 read;
+	u32 edge;
+};
+
+u32 rchar_tx_window_room(const struct rchar_tx_window *w, u32 own);
+u32 rchar_tx_window_unacked(const struct rchar_tx_window *w);
+void rchar_tx_window_send(struct rchar_tx_window *w, u32 bytes);
+void rchar_tx_window_ack(struct rchar_tx_window *w, u32 end);
+bool rchar_tx_window_grant(struct rchar_tx_window *w, u32 edge, bool *more);
+
+bool rchar_rx_window_receive(struct rchar_rx_window *w, u32 bytes);
+void rchar_rx_window_advertise(struct rchar_rx_window *w, u32 size);
+bool rchar_rx_window_due(const struct rchar_rx_window *w, u32 size);
+
+/* Bytes that arrived and are not read. */
+static inline u32 rchar_rx_window_unread(const struct rchar_rx_window *w)
+{
+	return w->next - w->read;
+}
+
+#endif /* RCHAR_WINDOW_H */

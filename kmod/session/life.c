@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: GPL-2.0
+/* How a session lives and ends: deadlines, half-close, close, and what death leaves. */
+#include "session_priv.h"
+#include <linux/slab.h>
+#include "base/notify.h"
+#include "channel.h"
+#include "link/rxbuf.h"
+#include "link/txbuf.h"
+#include "type.h"
+
+/* Memory was short for a control frame: try again. */
+#define NOMEM_RETRY_MS		10
+
+/* ---- timer ---- */
+
+static void arm(struct rchar_session *s, unsigned long at)
+{
+	unsigned long delay = time_after(at, jiffies) ? at - jiffies : 0;
+
+	rchar_session_get(s);
+	if (mod_delayed_work(rchar_session_wq, &s->timer.work, delay))
+		rchar_session_put(s);	/* it was armed: one reference is enough */
+}
+
+static unsigned long earlier(unsigned long a, unsigned long b)
+{
+	return time_before(a, b) ? a : b;
+}
+
+/**
+ * rchar_session_rearm() - set the timer for what comes first
+ * @s: the session; its lock is held
+ */
+void rchar_session_rearm(struct rchar_session *s)
+{
+	unsigned long never = jiffies + MAX_JIFFY_OFFSET, at = never;
+
+	lockdep_assert_held(&s->lock);
+	if (s->state == RCHAR_SESSION_OPENING ||
+	    (s->state == RCHAR_SESSION_CLOSING && s->tx.frames))
+		at = s->timer.deadline;
+	if (s->state == RCHAR_SESSION_OPENING && s->timer.retry_at)
+		at = earlier(at, s->timer.retry_at);
+	if (rchar_session_wanted_now(s))
+		at = earlier(at, jiffies + msecs_to_jiffies(NOMEM_RETRY_MS));
+	if (at != never)
+		arm(s, at);
+}
+
+/* ---- ending ---- */
+
+/* What was received goes to @dropped, to be freed without the lock. */
+static void drop_received(struct rchar_session *s, struct list_head *dropped)
+{
+	lockdep_assert_held(&s->lock);
+	list_splice_init(&s->rx.queue, dropped);
+	s->rx.memory = 0;
+	s->rx.window.read = s->rx.window.next;
+	if (s->type->dropped)
+		s->type->dropped(s);
+}
+
+/* Is there something that only process context gets rid of? */
+static bool leaves_something(const struct rchar_session *s)
+{
+	return s->type->bury || READ_ONCE(s->in_backlog) || !list_empty(&s->rx.dropped) ||
+	       s->tx.frames;
+}
+
+static void end(struct rchar_session *s, enum rchar_reason reason, int error)
+{
+	lockdep_assert_held(&s->lock);
+	s->reason = reason;
+	s->error = error;
+	s->wanted = 0;
+	rchar_session_move(s, RCHAR_SESSION_DEAD);
+	if (s->type->dead)
+		s->type->dead(s);
+	rchar_session_recount(s);
+	if (leaves_something(s))
+		arm(s, jiffies);
+	else if (cancel_delayed_work(&s->timer.work))
+		rchar_session_put(s);	/* never the last */
+}
+
+/*
+ * Only when RESET is queued: rchar_link_forget() ends what the table has, and then drops what is
+ * queued. A RESET that came later could end a session of the peer's next life.
+ */
+static void leave_table(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state != RCHAR_SESSION_DEAD || s->wanted || !s->link ||
+	    xa_load(&s->link->sessions, s->id) != s)
+		return;
+	xa_erase_bh(&s->link->sessions, s->id);
+	atomic_dec(&s->link->nr_sessions);
+	rchar_session_put(s);	/* never the last */
+}
+
+/**
+ * rchar_session_die() - the end; the peer is not told
+ * @s: the session; its lock is held, and the caller has a reference of its own
+ * @reason: why
+ * @error: what programs are told: negative errno
+ *
+ * One that is dead already gives up telling the peer.
+ */
+void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state != RCHAR_SESSION_DEAD)
+		end(s, reason, error);
+	s->wanted = 0;
+	leave_table(s);
+}
+
+/* Does the peer have, or will it get, a session that it should be told about? */
+static bool peer_knows(const struct rchar_session *s)
+{
+	switch (s->state) {
+	case RCHAR_SESSION_OPENING:
+		return s->open_sent;
+	case RCHAR_SESSION_WAITING:
+	case RCHAR_SESSION_OPEN:
+	case RCHAR_SESSION_CLOSING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void note_open_failure(struct rchar_session *s, enum rchar_reason reason)
+{
+	struct rchar_channel *channel = s->channel;
+
+	rchar_stats_inc(&channel->stats.open_errors);
+	WRITE_ONCE(channel->reason, reason);
+	WRITE_ONCE(channel->reason_at, jiffies);
+}
+
+/**
+ * rchar_session_fail_locked() - rchar_session_fail() for who holds the lock
+ * @s: the session
+ * @reason: why
+ */
+void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason)
+{
+	bool tell = peer_knows(s);
+
+	lockdep_assert_held(&s->lock);
+	if (s->state == RCHAR_SESSION_DEAD)
+		return;
+	if (s->state == RCHAR_SESSION_OPENING && reason != RCHAR_REASON_CLOSED)
+		note_open_failure(s, reason);
+	end(s, reason, rchar_reason_errno(reason));
+	if (tell) {
+		s->wanted = BIT(RCHAR_OP_RESET);
+		rchar_session_send_wanted(s);
+		rchar_session_recount(s);
+	}
+	leave_table(s);
+}
+
+/**
+ * rchar_session_fail() - end a session from this side
+ * @session: the session; the caller holds a reference
+ * @reason: why; the peer is told
+ */
+void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason)
+{
+	spin_lock_bh(&session->lock);
+	rchar_session_fail_locked(session, reason);
+	spin_unlock_bh(&session->lock);
+}
+
+/**
+ * rchar_session_delete() - its channel is being deleted
+ * @session: the session; the caller holds a reference
+ *
+ * What waits in the backlog will not be opened any more.
+ *
+ * Context: process.
+ */
+void rchar_session_delete(struct rchar_session *session)
+{
+	struct rchar_channel *channel = session->channel;
+	LIST_HEAD(dropped);
+	bool waiting;
+
+	spin_lock_bh(&channel->lock);
+	waiting = session->in_backlog;
+	if (waiting)
+		rchar_session_unlist_waiting(session);
+	spin_unlock_bh(&channel->lock);
+	spin_lock_bh(&session->lock);
+	rchar_session_fail_locked(session, RCHAR_REASON_DELETED);
+	if (waiting) {
+		drop_received(session, &dropped);
+		rchar_session_recount(session);
+	}
+	spin_unlock_bh(&session->lock);
+	rchar_seg_free_list(&dropped);
+	if (waiting)
+		rchar_session_put(session);	/* the backlog's; never the last */
+}
+
+/**
+ * rchar_session_maybe_finish() - closed here: over when all is acknowledged
+ * @s: the session; its lock is held
+ *
+ * The peer has FIN and STOP then; what it still sends is for nobody.
+ */
+void rchar_session_maybe_finish(struct rchar_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state == RCHAR_SESSION_CLOSING && !s->tx.frames && !s->wanted)
+		rchar_session_die(s, RCHAR_REASON_NONE, 0);
+}
+
+/* Frames at once, so that the flow's lock is not held for long. */
+#define PURGE_BATCH	64
+
+/* Frames of a dead session that the peer will not get. */
+static void purge_unsent(struct rchar_session *s)
+{
+	struct rchar_txbuf *txb;
+	LIST_HEAD(taken);
+	unsigned int n;
+
+	do {
+		spin_lock_bh(&s->lock);
+		n = s->flow ? rchar_flow_take_unsent(s->flow, &s->tx.sender, &taken, PURGE_BATCH) : 0;
+		list_for_each_entry(txb, &taken, queue)
+			rchar_session_frame_gone(s, txb);
+		spin_unlock_bh(&s->lock);
+		rchar_txbuf_put_list(&taken);
+		cond_resched();
+	} while (n == PURGE_BATCH);
+}
+
+/* Out of the backlog, when there is nothing to be read. */
+static void leave_backlog(struct rchar_session *s)
+{
+	struct rchar_channel *channel = s->channel;
+	bool last_ref = false;
+
+	spin_lock_bh(&channel->lock);
+	if (s->in_backlog && !rchar_session_readable(s)) {
+		rchar_session_unlist_waiting(s);
+		last_ref = true;
+	}
+	spin_unlock_bh(&channel->lock);
+	if (last_ref)
+		rchar_session_put(s);
+}
+
+/*
+ * What die() leaves: it may run in a soft interrupt, and a peer or a program chooses how much
+ * this is.
+ */
+static void bury(struct rchar_session *s)
+{
+	LIST_HEAD(dropped);
+
+	purge_unsent(s);
+	spin_lock_bh(&s->lock);
+	s->held.buried = true;
+	rchar_session_recount(s);
+	list_splice_init(&s->rx.dropped, &dropped);
+	spin_unlock_bh(&s->lock);
+	rchar_seg_free_list(&dropped);
+	if (s->type->bury)
+		s->type->bury(s);
+	leave_backlog(s);
+}
+
+/**
+ * rchar_session_timer_work() - a deadline has passed, memory may be there, or the session died
+ * @work: of the session's timer
+ */
+void rchar_session_timer_work(struct work_struct *work)
+{
+	struct rchar_session *s = container_of(to_delayed_work(work),
+					       struct rchar_session, timer.work);
+	bool late;
+
+	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
+		bury(s);
+	spin_lock_bh(&s->lock);
+	late = time_after_eq(jiffies, s->timer.deadline);
+	if (s->state == RCHAR_SESSION_OPENING && late) {
+		rchar_session_fail_locked(s, RCHAR_REASON_TIMEOUT);
+	} else if (s->state == RCHAR_SESSION_OPENING && s->timer.retry_at &&
+		   time_after_eq(jiffies, s->timer.retry_at)) {
+		s->timer.retry_at = 0;
+		if (READ_ONCE(s->link->state) == RCHAR_LINK_UP)
+			s->wanted |= BIT(RCHAR_OP_OPEN);
+	} else if (s->state == RCHAR_SESSION_CLOSING && s->tx.frames && late) {
+		rchar_session_fail_locked(s, RCHAR_REASON_LINGER);
+	}
+	rchar_session_send_wanted(s);
+	/* There may have been no memory for RESET before. */
+	rchar_session_recount(s);
+	leave_table(s);
+	rchar_session_maybe_finish(s);
+	spin_unlock_bh(&s->lock);
+	rchar_session_put(s);
+}
+
+/**
+ * rchar_session_shut() - half-close
+ * @s: the session; its lock is held
+ * @halves: RCHAR_SHUT_*
+ */
+void rchar_session_shut(struct rchar_session *s, u8 halves)
+{
+	lockdep_assert_held(&s->lock);
+	if (halves & RCHAR_SHUT_WR && !(s->shut & RCHAR_SESSION_FIN_SENT)) {
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_FIN_SENT);
+		s->wanted |= BIT(RCHAR_OP_FIN);
+	}
+	if (halves & RCHAR_SHUT_RD && !(s->shut & RCHAR_SESSION_STOP_SENT)) {
+		WRITE_ONCE(s->shut, s->shut | RCHAR_SESSION_STOP_SENT);
+		if (!(s->shut & RCHAR_SESSION_FIN_RECEIVED))
+			s->wanted |= BIT(RCHAR_OP_STOP);
+		if (s->type->stopped)
+			s->type->stopped(s);
+	}
+	rchar_session_send_wanted(s);
+	rchar_session_wake(s);
+}
+
+/**
+ * rchar_session_shutdown() - half-close
+ * @session: the session
+ * @halves: RCHAR_SHUT_RD, RCHAR_SHUT_WR or both
+ */
+void rchar_session_shutdown(struct rchar_session *session, u8 halves)
+{
+	LIST_HEAD(dropped);
+
+	spin_lock_bh(&session->lock);
+	if (session->state == RCHAR_SESSION_OPEN)
+		rchar_session_shut(session, halves);
+	spin_unlock_bh(&session->lock);
+	if (halves & RCHAR_SHUT_RD) {
+		/* A reader copies without the lock. */
+		mutex_lock(&session->rx.mutex);
+		spin_lock_bh(&session->lock);
+		drop_received(session, &dropped);
+		spin_unlock_bh(&session->lock);
+		mutex_unlock(&session->rx.mutex);
+		rchar_seg_free_list(&dropped);
+	}
+}
+
+/**
+ * rchar_session_close() - the last close() of the file
+ * @session: the session; the file's reference is dropped
+ *
+ * What is queued still goes out; linger bounds that.
+ */
+void rchar_session_close(struct rchar_session *session)
+{
+	struct rchar_channel *channel = session->channel;
+	const struct rchar_type *type = session->type;
+	bool cancel = false;
+	LIST_HEAD(dropped);
+
+	spin_lock_bh(&channel->lock);
+	list_del_init(&session->wait_entry);
+	spin_unlock_bh(&channel->lock);
+	spin_lock_bh(&session->lock);
+	drop_received(session, &dropped);
+	rchar_session_recount(session);
+	if (session->state == RCHAR_SESSION_OPEN && !rchar_session_may_linger(session)) {
+		rchar_session_fail_locked(session, RCHAR_REASON_PEER_LIMIT);
+	} else if (session->state == RCHAR_SESSION_OPEN) {
+		session->timer.deadline = jiffies +
+			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
+		rchar_session_move(session, RCHAR_SESSION_CLOSING);
+		cancel = type->cancel;
+		if (type->closed)
+			type->closed(session);
+		/* Without halves a session is over with FIN. */
+		rchar_session_shut(session, type->halves ? RCHAR_SHUT_RD | RCHAR_SHUT_WR :
+							   RCHAR_SHUT_WR);
+		rchar_session_maybe_finish(session);
+	} else {
+		rchar_session_fail_locked(session, RCHAR_REASON_CLOSED);
+	}
+	spin_unlock_bh(&session->lock);
+	rchar_seg_free_list(&dropped);
+	if (cancel)
+		type->cancel(session);
+	rchar_session_put(session);
+}
