@@ -6,8 +6,21 @@
 
 /* Frames handed to the device in one call. */
 #define BATCH 16
-/* How long an ack waits for a frame to ride on. */
-#define ACK_DELAY_MS	10
+
+/**
+ * rchar_flow_init() - an empty flow
+ * @flow: the flow, zeroed
+ * @traffic: what it shares with the others of the link
+ */
+void rchar_flow_init(struct rchar_flow *flow, struct rchar_traffic *traffic)
+{
+	spin_lock_init(&flow->lock);
+	INIT_LIST_HEAD(&flow->queue);
+	INIT_LIST_HEAD(&flow->ready[0]);
+	INIT_LIST_HEAD(&flow->ready[1]);
+	INIT_LIST_HEAD(&flow->parked);
+	flow->traffic = traffic;
+}
 
 /* ---- send ---- */
 
@@ -327,6 +340,22 @@ static void wake_flusher(struct rchar_traffic *traffic)
 }
 
 /**
+ * rchar_flow_ack() - acknowledge what is not acknowledged yet
+ * @flow: the flow
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_flow_ack(struct rchar_flow *flow)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->rx_acked != flow->rx_next) {
+		flow->ack_now = true;
+		pump(flow);
+	}
+	spin_unlock_bh(&flow->lock);
+}
+
+/**
  * rchar_flow_send_done() - a signaled frame and all before it are sent
  * @flow: the flow
  * @lane: the lane they were posted on
@@ -344,6 +373,20 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 	spin_unlock_bh(&flow->lock);
 	rchar_lane_tx_put(&reaped);
 	wake_flusher(flow->traffic);
+}
+
+/**
+ * rchar_flow_sent() - has the device sent all that is posted?
+ * @flow: the flow
+ */
+bool rchar_flow_sent(struct rchar_flow *flow)
+{
+	bool sent;
+
+	spin_lock_bh(&flow->lock);
+	sent = !flow->lane || (!flow->next && list_empty(&flow->lane->tx.posted));
+	spin_unlock_bh(&flow->lock);
+	return sent;
 }
 
 /* ---- receive ---- */
@@ -433,9 +476,7 @@ static void accept_sequenced(struct rchar_flow *flow, const struct rchar_hdr *hd
 	if (hdr->flags & RCHAR_FRAME_ACK)
 		flow->ack_now = true;
 	spin_unlock_bh(&flow->lock);
-	if (!delayed_work_pending(&flow->traffic->ack_work))
-		queue_delayed_work(flow->traffic->wq, &flow->traffic->ack_work,
-				   msecs_to_jiffies(ACK_DELAY_MS));
+	rchar_traffic_ack_later(flow->traffic);
 }
 
 static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
@@ -629,9 +670,13 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
 	wake_flusher(flow->traffic);
 }
 
-/* ---- the flows of a link ---- */
-
-static void flow_reset(struct rchar_flow *flow)
+/**
+ * rchar_flow_reset() - forget everything: the peer has
+ * @flow: the flow; no lane is attached
+ *
+ * Context: process.
+ */
+void rchar_flow_reset(struct rchar_flow *flow)
 {
 	struct rchar_txbuf *txb;
 	LIST_HEAD(dropped);
@@ -652,119 +697,4 @@ static void flow_reset(struct rchar_flow *flow)
 	list_for_each_entry(txb, &dropped, queue)
 		flow->traffic->ops->dropped(txb);
 	rchar_txbuf_put_list(&dropped);
-}
-
-/**
- * rchar_traffic_reset() - forget everything: the peer has
- * @traffic: the flows; no lane is attached
- *
- * Context: process.
- */
-void rchar_traffic_reset(struct rchar_traffic *traffic)
-{
-	int i;
-
-	for (i = 0; i < traffic->nr_flows; i++)
-		flow_reset(&traffic->flows[i]);
-	WRITE_ONCE(traffic->tx_max, 0);
-}
-
-/* Acknowledge what is not acknowledged yet. */
-static void ack_all(struct rchar_traffic *traffic)
-{
-	int i;
-
-	for (i = 0; i < traffic->nr_flows; i++) {
-		struct rchar_flow *flow = &traffic->flows[i];
-
-		spin_lock_bh(&flow->lock);
-		if (flow->rx_acked != flow->rx_next) {
-			flow->ack_now = true;
-			pump(flow);
-		}
-		spin_unlock_bh(&flow->lock);
-	}
-}
-
-static void ack_work(struct work_struct *work)
-{
-	ack_all(container_of(to_delayed_work(work), struct rchar_traffic, ack_work));
-}
-
-static bool all_sent(struct rchar_traffic *traffic)
-{
-	bool sent = true;
-	int i;
-
-	for (i = 0; sent && i < traffic->nr_flows; i++) {
-		struct rchar_flow *flow = &traffic->flows[i];
-
-		spin_lock_bh(&flow->lock);
-		sent = !flow->lane || (!flow->next && list_empty(&flow->lane->tx.posted));
-		spin_unlock_bh(&flow->lock);
-	}
-	return sent;
-}
-
-/**
- * rchar_traffic_flush() - acknowledge, and let the devices send what is posted
- * @traffic: the flows
- * @timeout: in jiffies
- *
- * Context: process.
- */
-void rchar_traffic_flush(struct rchar_traffic *traffic, unsigned long timeout)
-{
-	ack_all(traffic);
-	wait_event_timeout(traffic->wait, all_sent(traffic), timeout);
-}
-
-/**
- * rchar_traffic_stop() - no acks are sent later
- * @traffic: the flows; no lane is attached, and none will be
- *
- * Context: process.
- */
-void rchar_traffic_stop(struct rchar_traffic *traffic)
-{
-	cancel_delayed_work_sync(&traffic->ack_work);
-}
-
-/**
- * rchar_traffic_flow() - the flow that carries a session
- * @traffic: the flows
- * @session: the session's id
- *
- * All frames of a session take the same flow, so they stay in order.
- */
-struct rchar_flow *rchar_traffic_flow(const struct rchar_traffic *traffic, u32 session)
-{
-	return &traffic->flows[session % traffic->nr_flows];
-}
-
-/**
- * rchar_traffic_init() - empty flows
- * @traffic: what they share; the caller fills in @ops, @account and @wq
- * @flows: the flows, zeroed
- * @nr_flows: how many
- */
-void rchar_traffic_init(struct rchar_traffic *traffic, struct rchar_flow *flows, u8 nr_flows)
-{
-	int i;
-
-	init_waitqueue_head(&traffic->wait);
-	INIT_DELAYED_WORK(&traffic->ack_work, ack_work);
-	traffic->progress_at = jiffies;
-	traffic->nr_flows = nr_flows;
-	traffic->flows = flows;
-	for (i = 0; i < nr_flows; i++) {
-		struct rchar_flow *flow = &flows[i];
-
-		spin_lock_init(&flow->lock);
-		INIT_LIST_HEAD(&flow->queue);
-		INIT_LIST_HEAD(&flow->ready[0]);
-		INIT_LIST_HEAD(&flow->ready[1]);
-		INIT_LIST_HEAD(&flow->parked);
-		flow->traffic = traffic;
-	}
 }

@@ -9,62 +9,13 @@
 
 #include <linux/list.h>
 #include <linux/spinlock.h>
-#include <linux/wait.h>
-#include <linux/workqueue.h>
-#include "base/stats.h"
 #include "proto/frame.h"
+#include "traffic.h"
 
-struct rchar_account;
-struct rchar_flow;
 struct rchar_lane;
 struct rchar_rxbuf;
 struct rchar_sender;
-struct rchar_traffic;
 struct rchar_txbuf;
-
-/**
- * struct rchar_traffic_ops - what happens to frames, for those who send and receive them
- * @receive: a sequenced frame came, once and in order. It returns 0 when the frame is
- *	     processed; -ENOMEM or -ENOBUFS to get it again after a reconnect. It sets *@err when
- *	     the frame breaks the protocol.
- * @acked: the peer has that frame
- * @dropped: the flow forgets the frame, as the peer knows nothing of what was before
- *
- * Context: @dropped in process context, the others also in that of a completion queue.
- */
-struct rchar_traffic_ops {
-	int (*receive)(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
-		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err);
-	void (*acked)(struct rchar_txbuf *txb);
-	void (*dropped)(struct rchar_txbuf *txb);
-};
-
-/**
- * struct rchar_traffic - what the flows of a link share
- * @ops: who sends and receives
- * @account: what the peer's address makes this host hold
- * @stats: counters of the link
- * @tx_max: payload bytes of the frames queued so far at most
- * @progress_at: jiffies when a sequenced frame was last taken or acknowledged; READ_ONCE and
- *		 WRITE_ONCE
- * @wait: woken when a send queue becomes empty
- * @wq: runs @ack_work
- * @ack_work: sends acks that found no frame to ride on
- * @nr_flows: length of @flows
- * @flows: one for each lane
- */
-struct rchar_traffic {
-	const struct rchar_traffic_ops *ops;
-	struct rchar_account *account;
-	struct rchar_stats stats;
-	u32 tx_max;
-	unsigned long progress_at;
-	wait_queue_head_t wait;
-	struct workqueue_struct *wq;
-	struct delayed_work ack_work;
-	u8 nr_flows;
-	struct rchar_flow *flows;
-};
 
 /**
  * struct rchar_flow - one direction each way of one lane of a link
@@ -102,12 +53,14 @@ struct rchar_flow {
 	struct list_head parked;
 };
 
-void rchar_traffic_init(struct rchar_traffic *traffic, struct rchar_flow *flows, u8 nr_flows);
-void rchar_traffic_stop(struct rchar_traffic *traffic);
-void rchar_traffic_reset(struct rchar_traffic *traffic);
-void rchar_traffic_flush(struct rchar_traffic *traffic, unsigned long timeout);
-struct rchar_flow *rchar_traffic_flow(const struct rchar_traffic *traffic, u32 session);
+/* The flow that carries a session. All its frames take the same, so they stay in order. */
+static inline struct rchar_flow *rchar_traffic_flow(const struct rchar_traffic *traffic,
+						    u32 session)
+{
+	return &traffic->flows[session % traffic->nr_flows];
+}
 
+void rchar_flow_init(struct rchar_flow *flow, struct rchar_traffic *traffic);
 void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames);
 struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow);
 bool rchar_flow_busy(struct rchar_flow *flow);
@@ -134,5 +87,8 @@ void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane);
 void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane);
 void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op);
 bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume);
+void rchar_flow_reset(struct rchar_flow *flow);
+void rchar_flow_ack(struct rchar_flow *flow);
+bool rchar_flow_sent(struct rchar_flow *flow);
 
 #endif /* RCHAR_FLOW_H */

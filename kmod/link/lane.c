@@ -5,7 +5,7 @@
  * only place that frees. cm.c moves a lane along while it connects, flow.c decides
  * what it sends, and lane_events.c tells the link what becomes of it.
  */
-#include "lane.h"
+#include "lane_priv.h"
 #include <linux/slab.h>
 #include "base/inject.h"
 #include "base/ledger.h"
@@ -17,19 +17,15 @@
 /* Teardown waits for the CM and the device; it must not share a queue with what waits
  * for teardown (link.c).
  */
-static struct workqueue_struct *lane_wq;
+struct workqueue_struct *rchar_lane_wq;
 static const struct rchar_lane_ops *lane_ops;
 
 static void release(struct kref *ref)
 {
 	struct rchar_lane *lane = container_of(ref, struct rchar_lane, ref);
-	int i;
 
-	for (i = 0; i < RCHAR_LANE_CONTROLS; i++)
-		if (lane->tx.controls[i])
-			rchar_txbuf_put(lane->tx.controls[i]);
-	kfree(lane->rxbufs);
-	kfree(lane->hdrs);
+	rchar_lane_tx_free(lane);
+	rchar_lane_rx_free(lane);
 	kfree(lane->onesided.slots);
 	lane->ops->release(lane->link);
 	rchar_ledger_del(RCHAR_OBJ_LANE);
@@ -94,7 +90,7 @@ void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason)
 	}
 	WRITE_ONCE(lane->reason, reason);
 	WRITE_ONCE(lane->state, RCHAR_LANE_CLOSING);
-	queue_work(lane_wq, &lane->teardown);
+	queue_work(rchar_lane_wq, &lane->teardown);
 	spin_unlock_bh(&lane->lock);
 	trace_rchar_lane_state(lane, from, RCHAR_LANE_CLOSING);
 }
@@ -106,73 +102,6 @@ static void timer_work(struct work_struct *work)
 
 	if (READ_ONCE(lane->state) < RCHAR_LANE_UP)
 		rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
-}
-
-/* ---- receive ---- */
-
-/* Under rx_lock. */
-static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
-{
-	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
-	struct ib_recv_wr wr = { .wr_cqe = &rxb->cqe, .sg_list = sge };
-	u32 lkey = lane->pd->local_dma_lkey;
-	int i;
-
-	if (rchar_inject(RCHAR_FAULT_POST_RECV))
-		return -ENOMEM;
-	rchar_rxbuf_sync_for_device(rxb, lane->cm_id->device);
-	sge[0] = (struct ib_sge){ rxb->hdr_dma, sizeof(*rxb->hdr), lkey };
-	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
-		sge[i + 1] = (struct ib_sge){ rxb->dma[i], RCHAR_CHUNK_SIZE, lkey };
-	wr.num_sge = i + 1;
-	return ib_post_recv(lane->cm_id->qp, &wr, NULL);
-}
-
-static bool post_rxbuf(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
-{
-	bool filled = !rchar_rxbuf_fill(rxb, lane->cm_id->device, gfp);
-	bool posted = false;
-
-	spin_lock_bh(&lane->rx_lock);
-	if (lane->rx_open && filled) {
-		posted = !post_one(lane, rxb);
-		if (!posted)
-			rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
-	} else if (lane->rx_open) {
-		list_add_tail(&rxb->entry, &lane->refill);
-		queue_work(lane_wq, &lane->refill_work);
-	}
-	spin_unlock_bh(&lane->rx_lock);
-	return posted;
-}
-
-static void refill_work(struct work_struct *work)
-{
-	struct rchar_lane *lane = container_of(work, struct rchar_lane, refill_work);
-	struct rchar_rxbuf *rxb;
-	LIST_HEAD(todo);
-
-	spin_lock_bh(&lane->rx_lock);
-	list_splice_init(&lane->refill, &todo);
-	spin_unlock_bh(&lane->rx_lock);
-	while ((rxb = list_first_entry_or_null(&todo, struct rchar_rxbuf, entry))) {
-		list_del(&rxb->entry);
-		lane->ops->reposted(lane, post_rxbuf(lane, rxb, GFP_KERNEL));
-	}
-}
-
-/**
- * rchar_lane_repost() - give a buffer back to the queue pair, with fresh pages for those taken
- * @lane: the lane
- * @rxb: the buffer
- *
- * Context: any but hard interrupt.
- * Return: true when it was posted, that is, when the peer earns a credit. Otherwise the lane
- * is going, or rchar_lane_ops.reposted() will be called.
- */
-bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
-{
-	return post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN);
 }
 
 /*
@@ -196,146 +125,7 @@ static void notify_work(struct work_struct *work)
  */
 void rchar_lane_notify_cm(struct rchar_lane *lane)
 {
-	queue_delayed_work(lane_wq, &lane->notify_work, msecs_to_jiffies(RTU_MS));
-}
-
-/* ---- send; all of it with &rchar_sq.lock ---- */
-
-/**
- * rchar_lane_tx_room() - may one more frame be staged?
- * @lane: the lane
- */
-bool rchar_lane_tx_room(struct rchar_lane *lane)
-{
-	lockdep_assert_held(lane->sq.lock);
-	return lane->sq.open && lane->tx.used < RCHAR_LANE_SQ &&
-	       rchar_credit_may_send(&lane->tx.credit);
-}
-
-/**
- * rchar_lane_tx_control() - a frame for one of the lane's own ops
- * @lane: the lane
- *
- * Return: an idle one, or NULL when all are in the send queue: a completion will
- * come.
- */
-struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane)
-{
-	int i;
-
-	lockdep_assert_held(lane->sq.lock);
-	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
-		struct rchar_txbuf *txb = lane->tx.controls[i];
-
-		if (txb->busy)
-			continue;
-		txb->busy = true;
-		memset(&txb->hdr, 0, sizeof(txb->hdr));
-		return txb;
-	}
-	return NULL;
-}
-
-static void stage_failed(struct rchar_lane *lane)
-{
-	lane->sq.open = false;
-	rchar_lane_fail(lane, RCHAR_REASON_NO_MEMORY);
-}
-
-/**
- * rchar_lane_tx_stage() - add a frame to the chain that the next post sends
- * @lane: the lane; rchar_lane_tx_room() said yes
- * @txb: the frame
- * @ack: next sequence number expected from the peer
- *
- * On iWARP all are signaled: of a large unsignaled request soft-iWARP hands the pages
- * themselves to TCP (siw_tx_hdt() in drivers/infiniband/sw/siw/siw_qp_tx.c), and our
- * headers are not pages.
- */
-void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack)
-{
-	struct rchar_lane_tx *tx = &lane->tx;
-
-	lockdep_assert_held(lane->sq.lock);
-	txb->hdr.credits = rchar_credit_send(&tx->credit);
-	txb->hdr.ack = ack;
-	rchar_hdr_encode(&txb->wire, &txb->hdr);
-	rchar_txbuf_get(txb);
-	rchar_sq_begin(&lane->sq);
-	list_add_tail(&txb->posted, &tx->posted);
-	tx->used++;
-	if (rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey)) {
-		stage_failed(lane);
-		return;
-	}
-	txb->cqe.done = lane->ops->send_done;
-	txb->wr = (struct ib_send_wr){
-		.wr_cqe = &txb->cqe,
-		.sg_list = txb->sge,
-		.num_sge = txb->nr_mapped,
-		.opcode = IB_WR_SEND,
-		.send_flags = lane->signal_all ? IB_SEND_SIGNALED : 0,
-	};
-	if (tx->last)
-		tx->last->wr.next = &txb->wr;
-	else
-		tx->first = txb;
-	tx->last = txb;
-	trace_rchar_frame_tx(lane, &txb->hdr);
-}
-
-/**
- * rchar_lane_tx_stuck_ms() - how long the send queue has stood still
- * @lane: the lane
- *
- * A peer may answer and all the same not take what we send, with receiver-not-ready for
- * ever.
- *
- * Return: milliseconds; 0 when there is nothing in it.
- */
-unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
-{
-	unsigned int ms = 0;
-
-	spin_lock_bh(lane->sq.lock);
-	if (lane->sq.used)
-		ms = jiffies_to_msecs(jiffies - lane->sq.moved_at);
-	spin_unlock_bh(lane->sq.lock);
-	return ms;
-}
-
-/**
- * rchar_lane_tx_post() - post the staged chain
- * @lane: the lane
- *
- * The last of a chain is signaled, and so a completion always comes that frees every
- * slot of the send queue: nothing can wait for room for ever. Earlier frames complete
- * with it (IBTA vol 1, 10.8.6: in order).
- */
-void rchar_lane_tx_post(struct rchar_lane *lane)
-{
-	struct rchar_lane_tx *tx = &lane->tx;
-	const struct ib_send_wr *bad;
-	struct rchar_txbuf *first = tx->first;
-
-	lockdep_assert_held(lane->sq.lock);
-	if (!first)
-		return;
-	tx->last->wr.send_flags = IB_SEND_SIGNALED;
-	tx->first = NULL;
-	tx->last = NULL;
-	if (!lane->sq.open)
-		return;
-	/* A prefix may have been accepted: they are all on the list, and freed only
-	 * after the drain.
-	 */
-	if (rchar_inject(RCHAR_FAULT_POST_SEND) ||
-	    ib_post_send(lane->cm_id->qp, &first->wr, &bad)) {
-		lane->sq.open = false;
-		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
-	} else if (rchar_inject(RCHAR_FAULT_QP)) {
-		queue_work(lane_wq, &lane->break_work);
-	}
+	queue_delayed_work(rchar_lane_wq, &lane->notify_work, msecs_to_jiffies(RTU_MS));
 }
 
 /* For tests: as if the device had found an error. */
@@ -347,83 +137,9 @@ static void break_work(struct work_struct *work)
 	ib_modify_qp(lane->cm_id->qp, &attr, IB_QP_STATE);
 }
 
-/**
- * rchar_lane_tx_reap() - take frames that are sent off the send queue
- * @lane: the lane
- * @upto: the last one that completed, or NULL for all, after a drain
- * @reaped: collects those to put, which is done without the lock
- */
-void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
-			struct list_head *reaped)
-{
-	struct rchar_txbuf *txb, *tmp;
-
-	lockdep_assert_held(lane->sq.lock);
-	list_for_each_entry_safe(txb, tmp, &lane->tx.posted, posted) {
-		rchar_txbuf_unmap(txb, lane->cm_id->device);
-		lane->tx.used--;
-		rchar_sq_end(&lane->sq);
-		if (txb->reserved) {
-			list_del_init(&txb->posted);
-			txb->busy = false;
-			rchar_txbuf_put(txb);	/* never the last */
-		} else {
-			list_move_tail(&txb->posted, reaped);
-		}
-		if (txb == upto)
-			break;
-	}
-}
-
-/**
- * rchar_lane_tx_put() - drop the send queue's references, without the lock
- * @reaped: from rchar_lane_tx_reap()
- */
-void rchar_lane_tx_put(struct list_head *reaped)
-{
-	struct rchar_txbuf *txb;
-
-	while ((txb = list_first_entry_or_null(reaped, struct rchar_txbuf, posted))) {
-		list_del_init(&txb->posted);
-		rchar_txbuf_put(txb);
-	}
-}
-
 /* ---- set-up ---- */
 
-static int alloc_controls(struct rchar_lane *lane)
-{
-	int i;
-
-	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
-		struct rchar_txbuf *txb;
-
-		txb = rchar_txbuf_alloc(RCHAR_OP_CREDIT,
-					sizeof(struct rchar_wire_hello), GFP_KERNEL);
-		if (!txb)
-			return -ENOMEM;
-		txb->reserved = true;
-		lane->tx.controls[i] = txb;
-	}
-	return 0;
-}
-
-static int alloc_rxbufs(struct rchar_lane *lane)
-{
-	int i;
-
-	lane->rxbufs = kcalloc(RCHAR_LANE_DEPTH, sizeof(*lane->rxbufs), GFP_KERNEL);
-	lane->hdrs = kcalloc(RCHAR_LANE_DEPTH, sizeof(*lane->hdrs), GFP_KERNEL);
-	if (!lane->rxbufs || !lane->hdrs)
-		return -ENOMEM;
-	for (i = 0; i < RCHAR_LANE_DEPTH; i++) {
-		lane->rxbufs[i].cqe.done = lane->ops->receive_done;
-		lane->rxbufs[i].hdr = &lane->hdrs[i];
-	}
-	return 0;
-}
-
-static int alloc_rdma(struct rchar_lane *lane)
+static int alloc_onesided(struct rchar_lane *lane)
 {
 	int i;
 
@@ -497,11 +213,8 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	lane->frame_size = RCHAR_FRAME_SIZE;
 	lane->last_rx = jiffies;
 	spin_lock_init(&lane->lock);
-	spin_lock_init(&lane->rx_lock);
 	lane->ibdev_user.removed = device_removed;
 	INIT_LIST_HEAD(&lane->accepting_entry);
-	INIT_LIST_HEAD(&lane->tx.posted);
-	INIT_LIST_HEAD(&lane->refill);
 	init_completion(&lane->started);
 	init_completion(&lane->cm_connected);
 	lane->sq.lock = flow_lock;
@@ -511,11 +224,10 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	INIT_WORK(&lane->teardown, teardown_work);
 	INIT_WORK(&lane->connect_work, connect_work);
 	INIT_WORK(&lane->adopt_work, adopt_work);
-	INIT_WORK(&lane->refill_work, refill_work);
 	INIT_WORK(&lane->break_work, break_work);
 	INIT_DELAYED_WORK(&lane->notify_work, notify_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
-	if (alloc_controls(lane) || alloc_rxbufs(lane) || alloc_rdma(lane)) {
+	if (rchar_lane_tx_init(lane) || rchar_lane_rx_init(lane) || alloc_onesided(lane)) {
 		rchar_lane_put(lane);
 		return NULL;
 	}
@@ -530,7 +242,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
  */
 void rchar_lane_start(struct rchar_lane *lane)
 {
-	queue_delayed_work(lane_wq, &lane->timer,
+	queue_delayed_work(rchar_lane_wq, &lane->timer,
 			   msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS));
 }
 
@@ -542,7 +254,7 @@ void rchar_lane_start(struct rchar_lane *lane)
  */
 void rchar_lane_connect(struct rchar_lane *lane)
 {
-	queue_work(lane_wq, &lane->connect_work);
+	queue_work(rchar_lane_wq, &lane->connect_work);
 }
 
 /* Of registrations a batch of the one kind, and one of the other. */
@@ -593,35 +305,6 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	return 0;
 }
 
-static int post_all(struct rchar_lane *lane, struct ib_device *dev)
-{
-	int i, ret;
-
-	lane->hdrs_dma = ib_dma_map_single(dev, lane->hdrs,
-					   RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
-					   DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(dev, lane->hdrs_dma)) {
-		lane->hdrs_dma = 0;
-		return -ENOMEM;
-	}
-	lane->rx_open = true;
-	for (i = 0; i < RCHAR_LANE_DEPTH; i++) {
-		struct rchar_rxbuf *rxb = &lane->rxbufs[i];
-
-		rxb->dev = dev;
-		rxb->hdr_dma = lane->hdrs_dma + i * sizeof(*lane->hdrs);
-		ret = rchar_rxbuf_fill(rxb, dev, GFP_KERNEL);
-		if (ret)
-			return ret;
-		spin_lock_bh(&lane->rx_lock);
-		ret = post_one(lane, rxb);
-		spin_unlock_bh(&lane->rx_lock);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
 /**
  * rchar_lane_setup() - create the verbs objects and post all receive buffers
  * @lane: a lane whose cm_id is bound to a device
@@ -649,7 +332,7 @@ int rchar_lane_setup(struct rchar_lane *lane)
 	ret = create_qp(lane, dev);
 	if (ret)
 		return ret;
-	return post_all(lane, dev);
+	return rchar_lane_rx_open(lane);
 }
 
 /* ---- teardown ---- */
@@ -670,14 +353,7 @@ static void stop_rep(struct rchar_lane *lane)
 /* Nobody posts any more: what the queues hold comes out, then belongs to us. */
 static void drain(struct rchar_lane *lane)
 {
-	struct ib_device *dev = lane->cm_id->device;
-	LIST_HEAD(reaped);
-	int i;
-
-	spin_lock_bh(&lane->rx_lock);
-	lane->rx_open = false;
-	spin_unlock_bh(&lane->rx_lock);
-	cancel_work_sync(&lane->refill_work);
+	rchar_lane_rx_close(lane);
 	cancel_work_sync(&lane->break_work);
 	cancel_delayed_work_sync(&lane->notify_work);
 	if (lane->cm_id->qp) {
@@ -687,17 +363,9 @@ static void drain(struct rchar_lane *lane)
 	}
 	/* A completion may have queued it again. */
 	cancel_delayed_work_sync(&lane->notify_work);
-	spin_lock_bh(lane->sq.lock);
-	rchar_lane_tx_reap(lane, NULL, &reaped);
-	spin_unlock_bh(lane->sq.lock);
-	rchar_lane_tx_put(&reaped);
+	rchar_lane_tx_drained(lane);
 	lane->ops->drained(lane);
-	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
-		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
-	if (lane->hdrs_dma)
-		ib_dma_unmap_single(dev, lane->hdrs_dma,
-				    RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
-				    DMA_FROM_DEVICE);
+	rchar_lane_rx_drained(lane);
 }
 
 static void teardown_work(struct work_struct *work)
@@ -747,8 +415,8 @@ static void teardown_work(struct work_struct *work)
 int rchar_lane_init(const struct rchar_lane_ops *ops)
 {
 	lane_ops = ops;
-	lane_wq = alloc_workqueue("rchar_lane", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return lane_wq ? 0 : -ENOMEM;
+	rchar_lane_wq = alloc_workqueue("rchar_lane", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rchar_lane_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -756,5 +424,5 @@ int rchar_lane_init(const struct rchar_lane_ops *ops)
  */
 void rchar_lane_exit(void)
 {
-	destroy_workqueue(lane_wq);
+	destroy_workqueue(rchar_lane_wq);
 }

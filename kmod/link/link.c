@@ -282,7 +282,7 @@ bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 void rchar_link_forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason)
 {
 	link->ops->lost(link, reason);
-	rchar_traffic_reset(&link->traffic);
+	rchar_flows_reset(&link->traffic);
 	WRITE_ONCE(link->epoch, epoch);
 }
 
@@ -426,7 +426,7 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 	spin_lock_init(&link->lock);
 	init_waitqueue_head(&link->wait);
 	xa_init_flags(&link->sessions, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
-	rchar_traffic_init(&link->traffic, link->flows, nr_lanes);
+	rchar_flows_init(&link->traffic, link->flows, nr_lanes);
 	link->traffic.ops = link_ops->traffic;
 	link->traffic.account = link->account;
 	link->traffic.wq = rchar_link_wq;

@@ -13,7 +13,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
-#include "flow.h"
+#include "flows.h"
 #include "proto/state.h"
 
 struct net;

@@ -7,7 +7,7 @@
 #include "base/ledger.h"
 #include "cm.h"
 #include "evict.h"
-#include "flow.h"
+#include "flows.h"
 #include "lane.h"
 #include "link.h"
 
@@ -211,7 +211,7 @@ static void destroy_work(struct work_struct *work)
 	list_del(&link->entry);
 	mutex_unlock(&rchar_links_lock);
 	/* The peer waits for our last ack: let the device send it before the cut. */
-	rchar_traffic_flush(&link->traffic, msecs_to_jiffies(FLUSH_MS));
+	rchar_flows_flush(&link->traffic, msecs_to_jiffies(FLUSH_MS));
 	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
 	cancel_delayed_work_sync(&link->connect_work);
 	cancel_work_sync(&link->lanes_work);
@@ -224,8 +224,8 @@ static void destroy_work(struct work_struct *work)
 	cancel_work_sync(&link->up_work);
 	cancel_delayed_work_sync(&link->evict_work);
 	cancel_delayed_work_sync(&link->tick_work);
-	rchar_traffic_stop(&link->traffic);
-	rchar_traffic_reset(&link->traffic);
+	rchar_flows_stop(&link->traffic);
+	rchar_flows_reset(&link->traffic);
 	rchar_link_put(link);
 }
 

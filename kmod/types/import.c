@@ -152,7 +152,7 @@ static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
 	*err = rchar_map_check(map, hdr->len, import->keys.size);
 	if (*err)
 		return 0;
-	ret = rchar_keys_add(&import->keys, s->flow, map, map->keys);
+	ret = rchar_onesided_add_keys(&import->keys, s->flow, map, map->keys);
 	if (ret == -EPROTO) {
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
 		return 0;

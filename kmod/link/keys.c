@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "keys.h"
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include "base/account.h"
+
+/**
+ * rchar_keys_init() - none yet
+ * @keys: the keys
+ * @size: bytes of the region
+ */
+void rchar_keys_init(struct rchar_keys *keys, u64 size)
+{
+	int i;
+
+	keys->size = size;
+	xa_init(&keys->blocks);
+	for (i = 0; i < ARRAY_SIZE(keys->queues); i++) {
+		INIT_LIST_HEAD(&keys->queues[i].entry);
+		INIT_LIST_HEAD(&keys->queues[i].ios);
+	}
+}
+
+/**
+ * rchar_keys_destroy() - free the memory; no operation uses them any more
+ * @keys: the keys
+ * @account: of the peer; NULL when it never told any by rchar_keys_add()
+ */
+void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account)
+{
+	unsigned long index;
+	u32 *block;
+
+	xa_for_each(&keys->blocks, index, block)
+		kfree(block);
+	xa_destroy(&keys->blocks);
+	if (keys->held)
+		rchar_account_release(account, keys->held);
+}
+
+static u64 blocks_of(const struct rchar_keys *keys)
+{
+	return ((keys->size - 1) >> keys->shift) + 1;
+}
+
+/**
+ * rchar_keys_complete() - is there a key for each block, of one connection?
+ * @keys: the keys; the lock of their flow is held
+ * @attempt: of that connection
+ */
+bool rchar_keys_complete(const struct rchar_keys *keys, u32 attempt)
+{
+	return keys->shift && keys->attempt == attempt && keys->have == blocks_of(keys);
+}
+
+/* Room for @n keys. */
+static u32 *new_block(struct rchar_keys *keys, unsigned long at, unsigned int n)
+{
+	u32 *block = kmalloc_array(n, sizeof(*block), GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!block)
+		return NULL;
+	if (xa_err(xa_store(&keys->blocks, at, block, GFP_ATOMIC | __GFP_NOWARN))) {
+		kfree(block);
+		return NULL;
+	}
+	return block;
+}
+
+/* The peer answers for the memory: it chooses how many keys there are. */
+static int add_block(struct rchar_keys *keys, unsigned long at, struct rchar_account *account,
+		     u32 **block)
+{
+	const u64 bytes = RCHAR_WIRE_MAP_KEYS * sizeof(**block);
+
+	if (!rchar_account_hold(account, bytes))
+		return -ENOBUFS;
+	*block = new_block(keys, at, RCHAR_WIRE_MAP_KEYS);
+	if (!*block) {
+		rchar_account_release(account, bytes);
+		return -ENOMEM;
+	}
+	keys->held += bytes;
+	return 0;
+}
+
+static int block_for(struct rchar_keys *keys, u64 index, struct rchar_account *account,
+		     u32 **block)
+{
+	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
+
+	*block = xa_load(&keys->blocks, at);
+	return *block ? 0 : add_block(keys, at, account, block);
+}
+
+/**
+ * rchar_keys_add() - keys arrived, for the connection that there is
+ * @keys: the keys; the lock of their flow is held
+ * @map: rchar_map_check() found it well formed
+ * @values: the keys in it
+ * @account: of the peer
+ *
+ * Context: any but hard interrupt.
+ * Return: 0; -ENOMEM to get them again; -ENOBUFS when the peer makes this host hold too much;
+ * -EPROTO when they do not follow on the last.
+ */
+int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map,
+		   const __le32 *values, struct rchar_account *account)
+{
+	u32 i, first = le32_to_cpu(map->first), count = le32_to_cpu(map->count);
+	u32 *block;
+	int ret;
+
+	if (!first) {
+		keys->attempt = le32_to_cpu(map->attempt);
+		keys->shift = map->shift;
+		keys->have = 0;
+	}
+	if (first != keys->have || map->shift != keys->shift ||
+	    le32_to_cpu(map->attempt) != keys->attempt)
+		return -EPROTO;
+	for (i = 0; i < count; i++) {
+		ret = block_for(keys, first + i, account, &block);
+		if (ret)
+			return ret;
+		block[(first + i) % RCHAR_WIRE_MAP_KEYS] = le32_to_cpu(values[i]);
+	}
+	keys->have += count;
+	return 0;
+}
+
+/**
+ * rchar_keys_one() - one key for all, known from the beginning
+ * @keys: the keys, as rchar_keys_init() leaves them
+ * @size: up to where offsets go
+ * @attempt: of the connection on which it is valid
+ * @key: the key
+ *
+ * Context: any but hard interrupt.
+ * Return: 0 or -ENOMEM.
+ */
+int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
+{
+	u32 *block = new_block(keys, 0, 1);
+
+	if (!block)
+		return -ENOMEM;
+	*block = key;
+	keys->size = size;
+	keys->attempt = attempt;
+	keys->shift = order_base_2(size) ?: 1;	/* 0: there are none */
+	keys->have = 1;
+	return 0;
+}
+
+/**
+ * rchar_keys_at() - the key for an offset
+ * @keys: the keys, complete; the lock of their flow is held
+ * @offset: in the region
+ */
+u32 rchar_keys_at(struct rchar_keys *keys, u64 offset)
+{
+	u64 index = offset >> keys->shift;
+	u32 *block = xa_load(&keys->blocks, index / RCHAR_WIRE_MAP_KEYS);
+
+	return block[index % RCHAR_WIRE_MAP_KEYS];
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The receive queue of a lane: buffers are posted, filled again, and taken back. */
+#include "lane_priv.h"
+#include <linux/slab.h>
+#include "base/inject.h"
+
+/* Under rx_lock. */
+static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+{
+	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
+	struct ib_recv_wr wr = { .wr_cqe = &rxb->cqe, .sg_list = sge };
+	u32 lkey = lane->pd->local_dma_lkey;
+	int i;
+
+	if (rchar_inject(RCHAR_FAULT_POST_RECV))
+		return -ENOMEM;
+	rchar_rxbuf_sync_for_device(rxb, lane->cm_id->device);
+	sge[0] = (struct ib_sge){ rxb->hdr_dma, sizeof(*rxb->hdr), lkey };
+	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
+		sge[i + 1] = (struct ib_sge){ rxb->dma[i], RCHAR_CHUNK_SIZE, lkey };
+	wr.num_sge = i + 1;
+	return ib_post_recv(lane->cm_id->qp, &wr, NULL);
+}
+
+static bool post_rxbuf(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
+{
+	bool filled = !rchar_rxbuf_fill(rxb, lane->cm_id->device, gfp);
+	bool posted = false;
+
+	spin_lock_bh(&lane->rx_lock);
+	if (lane->rx_open && filled) {
+		posted = !post_one(lane, rxb);
+		if (!posted)
+			rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+	} else if (lane->rx_open) {
+		list_add_tail(&rxb->entry, &lane->refill);
+		queue_work(rchar_lane_wq, &lane->refill_work);
+	}
+	spin_unlock_bh(&lane->rx_lock);
+	return posted;
+}
+
+static void refill_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(work, struct rchar_lane, refill_work);
+	struct rchar_rxbuf *rxb;
+	LIST_HEAD(todo);
+
+	spin_lock_bh(&lane->rx_lock);
+	list_splice_init(&lane->refill, &todo);
+	spin_unlock_bh(&lane->rx_lock);
+	while ((rxb = list_first_entry_or_null(&todo, struct rchar_rxbuf, entry))) {
+		list_del(&rxb->entry);
+		lane->ops->reposted(lane, post_rxbuf(lane, rxb, GFP_KERNEL));
+	}
+}
+
+/**
+ * rchar_lane_repost() - give a buffer back to the queue pair, with fresh pages for those taken
+ * @lane: the lane
+ * @rxb: the buffer
+ *
+ * Context: any but hard interrupt.
+ * Return: true when it was posted, that is, when the peer earns a credit. Otherwise the lane
+ * is going, or rchar_lane_ops.reposted() will be called.
+ */
+bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+{
+	return post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN);
+}
+
+/* ---- set-up and teardown ---- */
+
+/**
+ * rchar_lane_rx_init() - memory for the receiving side
+ * @lane: a new lane
+ *
+ * Return: 0 or -ENOMEM; rchar_lane_rx_free() undoes.
+ */
+int rchar_lane_rx_init(struct rchar_lane *lane)
+{
+	int i;
+
+	spin_lock_init(&lane->rx_lock);
+	INIT_LIST_HEAD(&lane->refill);
+	INIT_WORK(&lane->refill_work, refill_work);
+	lane->rxbufs = kcalloc(RCHAR_LANE_DEPTH, sizeof(*lane->rxbufs), GFP_KERNEL);
+	lane->hdrs = kcalloc(RCHAR_LANE_DEPTH, sizeof(*lane->hdrs), GFP_KERNEL);
+	if (!lane->rxbufs || !lane->hdrs)
+		return -ENOMEM;
+	for (i = 0; i < RCHAR_LANE_DEPTH; i++) {
+		lane->rxbufs[i].cqe.done = lane->ops->receive_done;
+		lane->rxbufs[i].hdr = &lane->hdrs[i];
+	}
+	return 0;
+}
+
+/**
+ * rchar_lane_rx_free() - undo rchar_lane_rx_init()
+ * @lane: a lane that nobody uses
+ */
+void rchar_lane_rx_free(struct rchar_lane *lane)
+{
+	kfree(lane->rxbufs);
+	kfree(lane->hdrs);
+}
+
+/**
+ * rchar_lane_rx_open() - post all receive buffers
+ * @lane: a lane with its queue pair
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM, or what verbs said; teardown undoes.
+ */
+int rchar_lane_rx_open(struct rchar_lane *lane)
+{
+	struct ib_device *dev = lane->cm_id->device;
+	int i, ret;
+
+	lane->hdrs_dma = ib_dma_map_single(dev, lane->hdrs,
+					   RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
+					   DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, lane->hdrs_dma)) {
+		lane->hdrs_dma = 0;
+		return -ENOMEM;
+	}
+	lane->rx_open = true;
+	for (i = 0; i < RCHAR_LANE_DEPTH; i++) {
+		struct rchar_rxbuf *rxb = &lane->rxbufs[i];
+
+		rxb->dev = dev;
+		rxb->hdr_dma = lane->hdrs_dma + i * sizeof(*lane->hdrs);
+		ret = rchar_rxbuf_fill(rxb, dev, GFP_KERNEL);
+		if (ret)
+			return ret;
+		spin_lock_bh(&lane->rx_lock);
+		ret = post_one(lane, rxb);
+		spin_unlock_bh(&lane->rx_lock);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * rchar_lane_rx_close() - no receive is posted any more
+ * @lane: the lane
+ *
+ * Context: process.
+ */
+void rchar_lane_rx_close(struct rchar_lane *lane)
+{
+	spin_lock_bh(&lane->rx_lock);
+	lane->rx_open = false;
+	spin_unlock_bh(&lane->rx_lock);
+	cancel_work_sync(&lane->refill_work);
+}
+
+/**
+ * rchar_lane_rx_drained() - the receive buffers are the host's again
+ * @lane: the lane, drained
+ *
+ * Context: process.
+ */
+void rchar_lane_rx_drained(struct rchar_lane *lane)
+{
+	struct ib_device *dev = lane->cm_id->device;
+	int i;
+
+	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
+		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
+	if (lane->hdrs_dma)
+		ib_dma_unmap_single(dev, lane->hdrs_dma,
+				    RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
+				    DMA_FROM_DEVICE);
+}
