@@ -38,17 +38,17 @@ static u64 host_max(void)
 	return max ?: max_t(u64, (u64)totalram_pages() << PAGE_SHIFT >> 3, SZ_64M);
 }
 
-static u32 hash_of(const struct sockaddr_storage *addr)
+static u32 account_hash_of(const struct sockaddr_storage *addr)
 {
 	return rchar_addr_hash_host(addr, hash_seed);
 }
 
-static struct rchar_account *find(struct net *net, const struct sockaddr_storage *addr)
+static struct rchar_account *account_find(struct net *net, const struct sockaddr_storage *addr)
 {
 	struct rchar_account *account;
 
 	lockdep_assert_held(&accounts_lock);
-	hash_for_each_possible(accounts, account, entry, hash_of(addr))
+	hash_for_each_possible(accounts, account, entry, account_hash_of(addr))
 		if (account->net == net && rchar_addr_same_host(&account->addr, addr))
 			return account;
 	return NULL;
@@ -70,13 +70,13 @@ struct rchar_account *rchar_account_get(struct net *net,
 	if (!fresh)
 		return NULL;
 	spin_lock_bh(&accounts_lock);
-	account = find(net, addr);
+	account = account_find(net, addr);
 	if (!account) {
 		account = fresh;
 		fresh = NULL;
 		account->net = net;
 		account->addr = *addr;
-		hash_add(accounts, &account->entry, hash_of(addr));
+		hash_add(accounts, &account->entry, account_hash_of(addr));
 	}
 	account->users++;
 	spin_unlock_bh(&accounts_lock);
@@ -123,7 +123,7 @@ static bool add_within(atomic64_t *sum, u64 bytes, u64 max)
 }
 
 /* Within @peer bytes for the peer, and @host for all. */
-static bool hold(struct rchar_account *account, u64 bytes, u64 peer, u64 host)
+static bool account_hold(struct rchar_account *account, u64 bytes, u64 peer, u64 host)
 {
 	if (!add_within(&account->held, bytes, peer))
 		return false;
@@ -143,7 +143,7 @@ static u64 but_replies(u64 max)
  * Of the host's memory a peer may have as much as is still free for others, and a little
  * always.
  */
-static u64 fair(u64 peer)
+static u64 account_fair(u64 peer)
 {
 	u64 max = but_replies(host_max()), held = atomic64_read(&host_held);
 
@@ -160,7 +160,8 @@ static u64 fair(u64 peer)
  */
 bool rchar_account_hold(struct rchar_account *account, u64 bytes)
 {
-	return hold(account, bytes, fair(but_replies(peer_max())), but_replies(host_max()));
+	return account_hold(account, bytes, account_fair(but_replies(peer_max())),
+			    but_replies(host_max()));
 }
 
 /**
@@ -172,7 +173,7 @@ bool rchar_account_hold(struct rchar_account *account, u64 bytes)
  */
 bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
 {
-	return hold(account, bytes, fair(peer_max() / 2), but_replies(host_max()));
+	return account_hold(account, bytes, account_fair(peer_max() / 2), but_replies(host_max()));
 }
 
 /**
@@ -183,7 +184,7 @@ bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
  */
 bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes)
 {
-	return hold(account, bytes, peer_max(), host_max());
+	return account_hold(account, bytes, peer_max(), host_max());
 }
 
 /**
@@ -270,7 +271,7 @@ bool rchar_account_is_full(const struct rchar_account *account, u64 more)
  */
 bool rchar_account_is_unfair(const struct rchar_account *account)
 {
-	return atomic64_read(&account->held) > (s64)fair(peer_max());
+	return atomic64_read(&account->held) > (s64)account_fair(peer_max());
 }
 
 /**

@@ -35,8 +35,8 @@ struct pool {
 };
 
 static struct pool *pools;
-static void trim(struct work_struct *work);
-static DECLARE_DELAYED_WORK(trim_work, trim);
+static void chunk_trim(struct work_struct *work);
+static DECLARE_DELAYED_WORK(trim_work, chunk_trim);
 
 #ifdef RCHAR_DEBUG
 /* Who writes to a chunk after it was freed is found when it is used again. */
@@ -64,7 +64,7 @@ static void check_poison(struct page *chunk)
 }
 #endif
 
-static struct page *take(struct pool *pool)
+static struct page *chunk_take(struct pool *pool)
 {
 	struct page *chunk;
 
@@ -81,7 +81,7 @@ static struct page *take(struct pool *pool)
 	return chunk;
 }
 
-static bool keep(struct pool *pool, struct page *chunk)
+static bool chunk_keep(struct pool *pool, struct page *chunk)
 {
 	bool kept;
 
@@ -102,7 +102,7 @@ static bool keep(struct pool *pool, struct page *chunk)
  * Will this be counted by a memory cgroup? Then it comes from the allocator, which counts, and
  * goes back there. In the root cgroup nothing is counted.
  */
-static bool counts(gfp_t gfp)
+static bool chunk_counts(gfp_t gfp)
 {
 #ifdef CONFIG_MEMCG
 	bool root;
@@ -133,8 +133,8 @@ struct page *rchar_chunk_alloc(size_t len, gfp_t gfp)
 	unsigned int order = get_order(len);
 	struct page *chunk = NULL;
 
-	if (order == get_order(RCHAR_CHUNK_SIZE) && !counts(gfp))
-		chunk = take(&pools[numa_mem_id()]);
+	if (order == get_order(RCHAR_CHUNK_SIZE) && !chunk_counts(gfp))
+		chunk = chunk_take(&pools[numa_mem_id()]);
 	return chunk ?: alloc_pages(gfp | __GFP_COMP | __GFP_NOWARN, order);
 }
 
@@ -149,12 +149,12 @@ void rchar_chunk_free(struct page *chunk)
 	unsigned int order = compound_order(chunk);
 
 	if (order != get_order(RCHAR_CHUNK_SIZE) || rchar_compat_page_counted(chunk) ||
-	    !keep(&pools[page_to_nid(chunk)], chunk))
+	    !chunk_keep(&pools[page_to_nid(chunk)], chunk))
 		__free_pages(chunk, order);
 }
 
 /* Free those that nobody needs, or all. */
-static void shrink(struct pool *pool, bool all)
+static void chunk_shrink(struct pool *pool, bool all)
 {
 	struct page *chunk, *tmp;
 	unsigned int nr;
@@ -171,13 +171,13 @@ static void shrink(struct pool *pool, bool all)
 		__free_pages(chunk, compound_order(chunk));
 }
 
-static void trim(struct work_struct *work)
+static void chunk_trim(struct work_struct *work)
 {
 	bool any = false;
 	int i;
 
 	for (i = 0; i < nr_node_ids; i++) {
-		shrink(&pools[i], false);
+		chunk_shrink(&pools[i], false);
 		any |= READ_ONCE(pools[i].nr);
 	}
 	if (any)
@@ -212,6 +212,6 @@ void rchar_chunk_exit(void)
 
 	cancel_delayed_work_sync(&trim_work);
 	for (i = 0; i < nr_node_ids; i++)
-		shrink(&pools[i], true);
+		chunk_shrink(&pools[i], true);
 	kfree(pools);
 }

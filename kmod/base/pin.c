@@ -9,7 +9,7 @@
  * RLIMIT_MEMLOCK limits what verbs register (ib_umem_get() in
  * drivers/infiniband/core/umem.c), so it limits this too.
  */
-static bool charge(struct mm_struct *mm, unsigned int nr)
+static bool pin_charge(struct mm_struct *mm, unsigned int nr)
 {
 	s64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 	s64 pinned = atomic64_read(&mm->pinned_vm);
@@ -39,7 +39,7 @@ int rchar_pin(unsigned long addr, unsigned int nr, bool write, struct page **pag
 	struct mm_struct *mm = current->mm;
 	int got;
 
-	if (!mm || !charge(mm, nr))
+	if (!mm || !pin_charge(mm, nr))
 		return -ENOMEM;
 	got = pin_user_pages_fast(addr & PAGE_MASK, nr,
 				  FOLL_LONGTERM | (write ? FOLL_WRITE : 0), pages);

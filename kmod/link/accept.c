@@ -65,7 +65,7 @@ static bool knows_epoch(struct rchar_link *link, const struct rchar_privdata *re
 	return request->epoch && request->epoch == READ_ONCE(link->epoch) && n < link->nr_lanes;
 }
 
-/* A lane for a request that looks well. The link does not change: see admit(). */
+/* A lane for a request that looks well. The link does not change: see accept_admit(). */
 static enum rchar_reason new_lane(struct rchar_link *link,
 				  const struct rchar_privdata *request,
 				  struct rchar_lane **out)
@@ -166,7 +166,7 @@ static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
 }
 
 /* False: not yet. *@reason: why not at all. */
-static bool admit(struct rchar_link *link, struct rchar_lane *lane,
+static bool accept_admit(struct rchar_link *link, struct rchar_lane *lane,
 		  enum rchar_reason *reason)
 {
 	lockdep_assert_held(&rchar_links_lock);
@@ -204,7 +204,7 @@ void rchar_link_admit(struct rchar_lane *lane)
 
 	mutex_lock(&rchar_links_lock);
 	if (READ_ONCE(lane->state) == RCHAR_LANE_GREETING)
-		decided = admit(link, lane, &reason);
+		decided = accept_admit(link, lane, &reason);
 	mutex_unlock(&rchar_links_lock);
 	if (reason)
 		rchar_lane_fail(lane, reason);

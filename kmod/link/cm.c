@@ -298,7 +298,7 @@ void rchar_cm_resolve(struct rchar_lane *lane, const struct sockaddr_storage *lo
 
 /* ---- acceptor ---- */
 
-static int refuse(struct rdma_cm_id *id, enum rchar_reason reason)
+static int cm_refuse(struct rdma_cm_id *id, enum rchar_reason reason)
 {
 	struct rchar_wire_reject data;
 
@@ -403,11 +403,11 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 		atomic64_inc(&nr_bad);
 		pr_warn_ratelimited("connection request from %pISpc refused: %s\n",
 				    &peer, rchar_reason_name(reason));
-		return refuse(id, reason);
+		return cm_refuse(id, reason);
 	}
 	reason = accept_request(net, &request, &local, &peer, &lane);
 	if (reason)
-		return refuse(id, reason);
+		return cm_refuse(id, reason);
 	lane->cm_id = id;
 	id->context = lane;
 	id->event_handler = lane_handler;

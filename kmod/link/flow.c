@@ -97,7 +97,7 @@ static struct rchar_txbuf *next_frame(struct rchar_flow *flow, struct rchar_lane
 }
 
 /* Send what can be sent. Called after everything that may make more of it possible. */
-static void pump(struct rchar_flow *flow)
+static void flow_pump(struct rchar_flow *flow)
 {
 	struct rchar_lane *lane = flow->lane;
 	int n = 0;
@@ -124,7 +124,7 @@ static void pump(struct rchar_flow *flow)
 }
 
 /* Queue frames after all others. */
-static void enqueue(struct rchar_flow *flow, struct list_head *frames)
+static void flow_enqueue(struct rchar_flow *flow, struct list_head *frames)
 {
 	struct rchar_txbuf *txb;
 
@@ -138,7 +138,7 @@ static void enqueue(struct rchar_flow *flow, struct list_head *frames)
 	if (flow->lane && !flow->next)
 		WRITE_ONCE(flow->next, list_first_entry(frames, struct rchar_txbuf, queue));
 	list_splice_tail_init(frames, &flow->queue);
-	pump(flow);
+	flow_pump(flow);
 }
 
 /**
@@ -154,7 +154,7 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 	if (WARN_ON_ONCE(list_empty(frames)))
 		return;
 	spin_lock_bh(&flow->lock);
-	enqueue(flow, frames);
+	flow_enqueue(flow, frames);
 	spin_unlock_bh(&flow->lock);
 }
 
@@ -199,7 +199,7 @@ bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb)
 		last->hdr.window = txb->hdr.window;
 	} else {
 		list_add(&txb->queue, &frames);
-		enqueue(flow, &frames);
+		flow_enqueue(flow, &frames);
 	}
 	spin_unlock_bh(&flow->lock);
 	return !last;
@@ -313,7 +313,7 @@ void rchar_flow_want_ack(struct rchar_flow *flow)
 	} else if (!list_empty(&flow->queue)) {
 		flow->lane->tx.wanted |= BIT(RCHAR_OP_PING);
 	}
-	pump(flow);
+	flow_pump(flow);
 	spin_unlock_bh(&flow->lock);
 }
 
@@ -328,7 +328,7 @@ void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op)
 	spin_lock_bh(&flow->lock);
 	if (flow->lane == lane) {
 		lane->tx.wanted |= BIT(op);
-		pump(flow);
+		flow_pump(flow);
 	}
 	spin_unlock_bh(&flow->lock);
 }
@@ -350,7 +350,7 @@ void rchar_flow_ack(struct rchar_flow *flow)
 	spin_lock_bh(&flow->lock);
 	if (flow->rx_acked != flow->rx_next) {
 		flow->ack_now = true;
-		pump(flow);
+		flow_pump(flow);
 	}
 	spin_unlock_bh(&flow->lock);
 }
@@ -369,7 +369,7 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 	spin_lock_bh(&flow->lock);
 	rchar_lane_tx_reap(lane, txb, &reaped);
 	if (flow->lane == lane)
-		pump(flow);
+		flow_pump(flow);
 	spin_unlock_bh(&flow->lock);
 	rchar_lane_tx_put(&reaped);
 	wake_flusher(flow->traffic);
@@ -561,7 +561,7 @@ void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
 	if (posted)
 		rchar_credit_posted(&lane->tx.credit);
 	if (flow->lane == lane)
-		pump(flow);
+		flow_pump(flow);
 	spin_unlock_bh(&flow->lock);
 }
 
@@ -645,7 +645,7 @@ void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
 	spin_lock_bh(&flow->lock);
 	if (flow->lane == lane) {
 		lane->sq.ready = true;
-		pump(flow);
+		flow_pump(flow);
 	}
 	spin_unlock_bh(&flow->lock);
 }

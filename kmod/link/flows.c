@@ -17,7 +17,7 @@ void rchar_flows_reset(struct rchar_traffic *traffic)
 	WRITE_ONCE(traffic->tx_max, 0);
 }
 
-static void ack_all(struct rchar_traffic *traffic)
+static void flows_ack_all(struct rchar_traffic *traffic)
 {
 	int i;
 
@@ -27,7 +27,7 @@ static void ack_all(struct rchar_traffic *traffic)
 
 static void ack_work(struct work_struct *work)
 {
-	ack_all(container_of(to_delayed_work(work), struct rchar_traffic, ack_work));
+	flows_ack_all(container_of(to_delayed_work(work), struct rchar_traffic, ack_work));
 }
 
 static bool all_sent(struct rchar_traffic *traffic)
@@ -49,7 +49,7 @@ static bool all_sent(struct rchar_traffic *traffic)
  */
 void rchar_flows_flush(struct rchar_traffic *traffic, unsigned long timeout)
 {
-	ack_all(traffic);
+	flows_ack_all(traffic);
 	wait_event_timeout(traffic->wait, all_sent(traffic), timeout);
 }
 

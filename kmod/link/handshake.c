@@ -33,7 +33,8 @@ static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resum
  * What the reply says, should the handshake end well. It changes nothing of the link: nobody
  * knows yet who sent the request.
  */
-static void propose(struct rchar_link *link, struct rchar_lane *lane, u32 *epoch, u32 *resume)
+static void handshake_propose(struct rchar_link *link, struct rchar_lane *lane, u32 *epoch,
+			      u32 *resume)
 {
 	mutex_lock(&rchar_links_lock);
 	lane->continues = rchar_link_continues(link, lane);
@@ -59,7 +60,7 @@ void rchar_handshake_introduce(struct rchar_lane *lane)
 		return;
 	}
 	rchar_flow_prepare(lane->flow, lane);
-	propose(link, lane, &epoch, &resume);
+	handshake_propose(link, lane, &epoch, &resume);
 	fill_self(lane, lane->peer.attempt, epoch, resume);
 }
 
@@ -68,7 +69,7 @@ void rchar_handshake_introduce(struct rchar_lane *lane)
  * find what that one found. False: the peer contradicts itself, and the next attempt starts
  * afresh.
  */
-static bool adopt(struct rchar_link *link, struct rchar_lane *lane)
+static bool handshake_adopt(struct rchar_link *link, struct rchar_lane *lane)
 {
 	const struct rchar_privdata *peer = &lane->peer;
 	bool same = rchar_link_continues(link, lane), fresh;
@@ -98,7 +99,7 @@ void rchar_handshake_established(struct rchar_lane *lane)
 	rchar_flow_prepare(lane->flow, lane);
 	if (!rchar_lane_move(lane, RCHAR_LANE_GREETING))
 		return;
-	if (!adopt(lane->link, lane)) {
+	if (!handshake_adopt(lane->link, lane)) {
 		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
 		return;
 	}
@@ -127,7 +128,7 @@ void rchar_handshake_done(struct rchar_lane *lane)
 }
 
 /* HELLO came, so the peer is where it says it is. */
-static void greeted(struct rchar_link *link, struct rchar_lane *lane)
+static void handshake_greeted(struct rchar_link *link, struct rchar_lane *lane)
 {
 	/* On the list the lane is not freed; whoever takes it off cancels the work. */
 	spin_lock_bh(&link->lock);
@@ -180,6 +181,6 @@ enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane,
 	if (hdr->credits)
 		return RCHAR_FRAME_BAD_CREDITS;
 	if (rchar_lane_move(lane, RCHAR_LANE_GREETING))
-		greeted(lane->link, lane);
+		handshake_greeted(lane->link, lane);
 	return RCHAR_FRAME_OK;
 }

@@ -15,7 +15,7 @@ static DEFINE_SPINLOCK(devices_lock);
 static LIST_HEAD(devices);
 static void (*tell_added)(void);
 
-static void release(struct kref *ref)
+static void ibdev_release(struct kref *ref)
 {
 	struct rchar_ibdev *ibdev = container_of(ref, struct rchar_ibdev, ref);
 
@@ -57,7 +57,7 @@ void rchar_ibdev_detach(struct rchar_ibdev *ibdev, struct rchar_ibdev_user *user
 	spin_lock(&devices_lock);
 	list_del_init(&user->entry);
 	spin_unlock(&devices_lock);
-	kref_put(&ibdev->ref, release);
+	kref_put(&ibdev->ref, ibdev_release);
 }
 
 /**
@@ -107,7 +107,7 @@ static void remove_device(struct ib_device *dev, void *data)
 	list_for_each_entry(user, &ibdev->users, entry)
 		user->removed(user);
 	spin_unlock(&devices_lock);
-	kref_put(&ibdev->ref, release);
+	kref_put(&ibdev->ref, ibdev_release);
 	wait_for_completion(&ibdev->gone);
 	kfree(ibdev);
 }

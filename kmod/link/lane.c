@@ -20,7 +20,7 @@
 struct workqueue_struct *rchar_lane_wq;
 static const struct rchar_lane_ops *lane_ops;
 
-static void release(struct kref *ref)
+static void lane_release(struct kref *ref)
 {
 	struct rchar_lane *lane = container_of(ref, struct rchar_lane, ref);
 
@@ -38,7 +38,7 @@ static void release(struct kref *ref)
  */
 void rchar_lane_put(struct rchar_lane *lane)
 {
-	kref_put(&lane->ref, release);
+	kref_put(&lane->ref, lane_release);
 }
 
 /**
@@ -154,7 +154,7 @@ static int alloc_onesided(struct rchar_lane *lane)
 
 static void teardown_work(struct work_struct *work);
 
-static void connect_work(struct work_struct *work)
+static void lane_connect_work(struct work_struct *work)
 {
 	struct rchar_lane *lane = container_of(work, struct rchar_lane, connect_work);
 
@@ -174,7 +174,7 @@ static void device_removed(struct rchar_ibdev_user *user)
 			RCHAR_REASON_DEVICE_REMOVED);
 }
 
-static void sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
+static void lane_sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
 {
 	rchar_lane_fail(container_of(sq, struct rchar_lane, sq), reason);
 }
@@ -218,11 +218,11 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	init_completion(&lane->started);
 	init_completion(&lane->cm_connected);
 	lane->sq.lock = flow_lock;
-	lane->sq.fail = sq_fail;
+	lane->sq.fail = lane_sq_fail;
 	for (i = 0; i < RCHAR_MRS_KINDS; i++)
 		rchar_mrs_init(&lane->mrs[i], &lane->sq);
 	INIT_WORK(&lane->teardown, teardown_work);
-	INIT_WORK(&lane->connect_work, connect_work);
+	INIT_WORK(&lane->connect_work, lane_connect_work);
 	INIT_WORK(&lane->adopt_work, adopt_work);
 	INIT_WORK(&lane->break_work, break_work);
 	INIT_DELAYED_WORK(&lane->notify_work, notify_work);
@@ -351,7 +351,7 @@ static void stop_rep(struct rchar_lane *lane)
 }
 
 /* Nobody posts any more: what the queues hold comes out, then belongs to us. */
-static void drain(struct rchar_lane *lane)
+static void lane_drain(struct rchar_lane *lane)
 {
 	rchar_lane_rx_close(lane);
 	cancel_work_sync(&lane->break_work);
@@ -389,7 +389,7 @@ static void teardown_work(struct work_struct *work)
 	/* It may have attached the lane after all. */
 	lane->ops->detach(lane);
 	if (lane->ibdev)
-		drain(lane);
+		lane_drain(lane);
 	for (i = 0; lane->pd && i < RCHAR_MRS_KINDS; i++)
 		rchar_mrs_gone(&lane->mrs[i]);
 	if (id->qp)

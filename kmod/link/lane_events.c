@@ -13,7 +13,7 @@
 
 /* ---- completions ---- */
 
-static enum rchar_frame_error receive(struct rchar_lane *lane, const struct rchar_hdr *hdr,
+static enum rchar_frame_error lane_receive(struct rchar_lane *lane, const struct rchar_hdr *hdr,
 				      struct rchar_rxbuf *rxb)
 {
 	enum rchar_lane_state state = READ_ONCE(lane->state);
@@ -55,7 +55,7 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	err = rchar_hdr_check(&hdr, wc->byte_len, lane->frame_size);
 	if (!err) {
 		rchar_rxbuf_sync(rxb, dev, hdr.len);
-		err = receive(lane, &hdr, rxb);
+		err = lane_receive(lane, &hdr, rxb);
 	}
 	if (err) {
 		trace_rchar_bad_frame(lane, &hdr, err);

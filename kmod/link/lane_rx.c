@@ -5,7 +5,7 @@
 #include "base/inject.h"
 
 /* Under rx_lock. */
-static int post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+static int lane_rx_post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
 	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
 	struct ib_recv_wr wr = { .wr_cqe = &rxb->cqe, .sg_list = sge };
@@ -29,7 +29,7 @@ static bool post_rxbuf(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t g
 
 	spin_lock_bh(&lane->rx_lock);
 	if (lane->rx_open && filled) {
-		posted = !post_one(lane, rxb);
+		posted = !lane_rx_post_one(lane, rxb);
 		if (!posted)
 			rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	} else if (lane->rx_open) {
@@ -134,7 +134,7 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 		if (ret)
 			return ret;
 		spin_lock_bh(&lane->rx_lock);
-		ret = post_one(lane, rxb);
+		ret = lane_rx_post_one(lane, rxb);
 		spin_unlock_bh(&lane->rx_lock);
 		if (ret)
 			return ret;

@@ -37,7 +37,7 @@ static unsigned int lanes = 1;
 module_param_cb(lanes, &lanes_ops, &lanes, 0644);
 MODULE_PARM_DESC(lanes, "connections of each link that this host makes from now on, 1 to 16");
 
-static void release(struct kref *ref)
+static void link_release(struct kref *ref)
 {
 	struct rchar_link *link = container_of(ref, struct rchar_link, ref);
 
@@ -57,7 +57,7 @@ static void release(struct kref *ref)
  */
 void rchar_link_put(struct rchar_link *link)
 {
-	kref_put(&link->ref, release);
+	kref_put(&link->ref, link_release);
 }
 
 /*
@@ -70,7 +70,7 @@ static bool was_of_use(struct rchar_link *link, unsigned long up_at)
 	       time_after(READ_ONCE(link->traffic.progress_at), up_at);
 }
 
-static bool all_up(struct rchar_link *link)
+static bool link_all_up(struct rchar_link *link)
 {
 	bool up = true;
 	int i;
@@ -97,7 +97,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 
 	spin_lock_bh(&link->lock);
 	from = link->state;
-	if (to == RCHAR_LINK_UP && !all_up(link)) {
+	if (to == RCHAR_LINK_UP && !link_all_up(link)) {
 		spin_unlock_bh(&link->lock);
 		return false;
 	}
@@ -185,7 +185,7 @@ bool rchar_link_no_lanes(struct rchar_link *link)
 	return none;
 }
 
-static struct rchar_lane *get_lane(struct rchar_link *link, int i)
+static struct rchar_lane *link_get_lane(struct rchar_link *link, int i)
 {
 	struct rchar_lane *lane;
 
@@ -210,7 +210,7 @@ void rchar_link_for_each_lane(struct rchar_link *link,
 	int i;
 
 	for (i = 0; i < link->nr_lanes; i++) {
-		struct rchar_lane *lane = get_lane(link, i);
+		struct rchar_lane *lane = link_get_lane(link, i);
 
 		if (!lane)
 			continue;

@@ -55,7 +55,7 @@ static enum rchar_reason connect_lane(struct rchar_link *link, int index)
 	return RCHAR_REASON_NONE;
 }
 
-static void connect_work(struct work_struct *work)
+static void link_connect_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(to_delayed_work(work),
 					       struct rchar_link, connect_work);
@@ -91,7 +91,7 @@ static void lanes_work(struct work_struct *work)
 
 /* ---- up and down ---- */
 
-static void up_work(struct work_struct *work)
+static void link_up_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(work, struct rchar_link, up_work);
 
@@ -153,7 +153,7 @@ static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 }
 
 /* It is up, and the others should be, too. */
-static void overdue(struct rchar_lane *lane, enum rchar_reason reason)
+static void link_overdue(struct rchar_lane *lane, enum rchar_reason reason)
 {
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP &&
 	    time_after(jiffies, lane->up_at + msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS)))
@@ -167,7 +167,7 @@ static void overdue(struct rchar_lane *lane, enum rchar_reason reason)
 static void tick_down(struct rchar_link *link)
 {
 	link->ops->expire(link, jiffies_to_msecs(jiffies - READ_ONCE(link->down_at)));
-	rchar_link_for_each_lane(link, overdue, RCHAR_REASON_TIMEOUT);
+	rchar_link_for_each_lane(link, link_overdue, RCHAR_REASON_TIMEOUT);
 	mutex_lock(&rchar_links_lock);
 	if (xa_empty(&link->sessions) && rchar_link_no_lanes(link) &&
 	    READ_ONCE(link->state) == RCHAR_LINK_DOWN)
@@ -287,9 +287,9 @@ void rchar_link_shutdown(void)
 }
 
 static const struct rchar_link_works works = {
-	.connect = connect_work,
+	.connect = link_connect_work,
 	.lanes = lanes_work,
-	.up = up_work,
+	.up = link_up_work,
 	.tick = tick_work,
 	.evict = rchar_link_evict_work,
 	.destroy = destroy_work,

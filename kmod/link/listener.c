@@ -20,7 +20,7 @@ static LIST_HEAD(listeners);
 static struct workqueue_struct *listener_wq;
 static void (*tell_changed)(struct rchar_listener *listener);
 
-static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rchar_listener *listener = id->context;
 
@@ -55,7 +55,7 @@ static int try_listen(struct rchar_listener *listener)
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(listener->net, handler, listener, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(listener->net, listener_handler, listener, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	ret = rchar_inject_verbs() ?: rdma_set_reuseaddr(id, 1);

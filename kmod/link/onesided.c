@@ -13,7 +13,7 @@ static struct rchar_io_queue *queue_of(const struct rchar_io *io)
 	return &io->keys->queues[io->write];
 }
 
-static bool usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
+static bool onesided_usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
 {
 	return rchar_keys_complete(keys, lane->self.attempt);
 }
@@ -27,7 +27,7 @@ static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool wr
 	struct rchar_io_queue *q = &keys->queues[write];
 
 	lockdep_assert_held(&flow->lock);
-	if (list_empty(&q->ios) || keys->error || !flow->lane || !usable(keys, flow->lane))
+	if (list_empty(&q->ios) || keys->error || !flow->lane || !onesided_usable(keys, flow->lane))
 		return;
 	if (!list_empty(&q->entry) && q->attempt == keys->attempt)
 		return;
@@ -36,7 +36,7 @@ static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool wr
 }
 
 /* An empty queue is not ready: the keys may be freed with their last operation. */
-static void unqueue(struct rchar_io *io)
+static void onesided_unqueue(struct rchar_io *io)
 {
 	struct rchar_io_queue *q = queue_of(io);
 
@@ -79,7 +79,7 @@ int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 
 /* ---- posting ---- */
 
-static void restart(struct rchar_io *io)
+static void onesided_restart(struct rchar_io *io)
 {
 	io->pos = 0;
 	io->vec = 0;
@@ -92,7 +92,7 @@ static enum dma_data_direction direction(const struct rchar_io *io)
 	return io->write ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 }
 
-static void unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
+static void onesided_unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
 {
 	while (r->nr--)
 		ib_dma_unmap_page(dev, r->sge[r->nr].addr, r->sge[r->nr].length,
@@ -101,7 +101,7 @@ static void unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
 }
 
 /* Map what comes next of the operation, up to @len bytes; returns how many. */
-static u32 map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
+static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
 {
 	struct ib_device *dev = lane->cm_id->device;
 	int max = r->io->write ? lane->rdma_sge : lane->rdma_sge_rd;
@@ -132,7 +132,7 @@ static u32 map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
 
 static void rdma_done(struct ib_cq *cq, struct ib_wc *wc);
 
-static void fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
+static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 {
 	const struct rchar_io *io = r->io;
 	struct ib_send_wr wr = {
@@ -159,7 +159,7 @@ static void fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 }
 
 /* One work request of an operation. False: the lane has failed, or the operation has. */
-static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
+static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle, struct rchar_onesided_wr, entry);
 	u64 offset = io->offset + io->pos, chunk = 1ULL << io->keys->shift;
@@ -167,16 +167,16 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	const struct ib_send_wr *bad;
 
 	r->io = io;
-	len = map(r, lane, len);
+	len = onesided_map(r, lane, len);
 	if (!len) {
-		unmap(r, lane->cm_id->device);
+		onesided_unmap(r, lane->cm_id->device);
 		r->io = NULL;
 		io->failed = true;
 		io->tries++;
 		return false;
 	}
 	r->cqe.done = rdma_done;
-	fill_wr(r, offset & (chunk - 1), rchar_keys_at(io->keys, offset));
+	onesided_fill_wr(r, offset & (chunk - 1), rchar_keys_at(io->keys, offset));
 	rchar_sq_begin(&lane->sq);
 	list_del(&r->entry);
 	lane->onesided.used++;
@@ -191,7 +191,7 @@ static bool post_one(struct rchar_lane *lane, struct rchar_io *io)
 	lane->onesided.used--;
 	lane->onesided.reads -= !io->write;
 	list_add(&r->entry, &lane->onesided.idle);
-	unmap(r, lane->cm_id->device);
+	onesided_unmap(r, lane->cm_id->device);
 	r->io = NULL;
 	io->failed = true;
 	lane->sq.open = false;
@@ -227,17 +227,17 @@ static void post_some(struct rchar_lane *lane, struct rchar_io *io, struct list_
 {
 	io->error = end_early(io, lane);
 	if (io->error) {
-		unqueue(io);
+		onesided_unqueue(io);
 		list_add_tail(&io->entry, ended);
 		return;
 	}
 	/* What an earlier connection left comes to its end first. */
 	if (io->failed && !io->outstanding)
-		restart(io);
+		onesided_restart(io);
 	while (!io->failed && io->pos < io->len && may_post(lane, io->write))
-		post_one(lane, io);
+		onesided_post_one(lane, io);
 	if (io->failed ? io->outstanding : io->pos == io->len)
-		unqueue(io);
+		onesided_unqueue(io);
 }
 
 /* Operations that are over are moved to @ended. */
@@ -253,7 +253,7 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
 
 		/* The peer began to tell its keys anew: it is ready again when all have come. */
-		if (!usable(io->keys, lane)) {
+		if (!onesided_usable(io->keys, lane)) {
 			list_del_init(&q->entry);
 			continue;
 		}
@@ -264,7 +264,7 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 	}
 }
 
-static void pump(struct rchar_flow *flow, struct list_head *ended)
+static void onesided_pump(struct rchar_flow *flow, struct list_head *ended)
 {
 	if (!flow->lane)
 		return;
@@ -272,7 +272,7 @@ static void pump(struct rchar_flow *flow, struct list_head *ended)
 	pump_kind(flow, true, ended);
 }
 
-static void end_all(struct list_head *ended)
+static void onesided_end_all(struct list_head *ended)
 {
 	struct rchar_io *io, *tmp;
 
@@ -291,9 +291,9 @@ void rchar_onesided_pump(struct rchar_flow *flow)
 	LIST_HEAD(ended);
 
 	spin_lock_bh(&flow->lock);
-	pump(flow, &ended);
+	onesided_pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
-	end_all(&ended);
+	onesided_end_all(&ended);
 }
 
 /*
@@ -357,7 +357,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	struct rchar_io *io = r->io;
 
 	lockdep_assert_held(&flow->lock);
-	unmap(r, lane->cm_id->device);
+	onesided_unmap(r, lane->cm_id->device);
 	r->io = NULL;
 	list_add(&r->entry, &lane->onesided.idle);
 	lane->onesided.used--;
@@ -376,18 +376,18 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	if (io->outstanding)
 		return NULL;
 	if (io->keys->error && (io->failed || io->pos < io->len)) {
-		unqueue(io);
+		onesided_unqueue(io);
 		io->error = io->keys->error;
 		return io;
 	}
 	if (io->failed && io->atomic) {
 		/* Perhaps it was executed, perhaps not. */
-		unqueue(io);
+		onesided_unqueue(io);
 		io->error = -EIO;
 		return io;
 	}
 	if (hopeless(io)) {
-		unqueue(io);
+		onesided_unqueue(io);
 		io->error = -EIO;
 		return io;
 	}
@@ -422,11 +422,11 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 	 * first one has closed the lane.
 	 */
 	io = r->io ? complete_one(flow, lane, r, wc->status) : NULL;
-	pump(flow, &ended);
+	onesided_pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
 	if (io)
 		io->end(io);
-	end_all(&ended);
+	onesided_end_all(&ended);
 }
 
 /**
@@ -454,7 +454,7 @@ void rchar_onesided_reap(struct rchar_lane *lane)
 			list_add_tail(&io->entry, &ended);
 	}
 	spin_unlock_bh(&flow->lock);
-	end_all(&ended);
+	onesided_end_all(&ended);
 }
 
 /**
@@ -470,9 +470,9 @@ void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io)
 	io->error = io->keys->error;
 	list_add_tail(&io->entry, io->error ? &ended : &queue_of(io)->ios);
 	make_ready(flow, io->keys, io->write);
-	pump(flow, &ended);
+	onesided_pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
-	end_all(&ended);
+	onesided_end_all(&ended);
 }
 
 /**
@@ -505,7 +505,7 @@ static bool cancel_some(struct rchar_flow *flow, struct rchar_io_queue *q, int e
 	spin_lock_bh(&flow->lock);
 	while (n++ < CANCEL_BATCH &&
 	       (io = list_first_entry_or_null(&q->ios, struct rchar_io, entry))) {
-		unqueue(io);
+		onesided_unqueue(io);
 		if (io->outstanding)
 			continue;
 		io->error = error;
@@ -537,7 +537,7 @@ void rchar_onesided_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int
 			LIST_HEAD(ended);
 
 			more = cancel_some(flow, &keys->queues[i], error, &ended);
-			end_all(&ended);
+			onesided_end_all(&ended);
 		} while (more);
 	}
 }

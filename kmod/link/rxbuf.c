@@ -6,7 +6,7 @@
 #include "base/inject.h"
 #include "base/ledger.h"
 
-static struct rchar_seg *new_seg(gfp_t gfp)
+static struct rchar_seg *rxbuf_new_seg(gfp_t gfp)
 {
 	struct rchar_seg *seg = kzalloc(sizeof(*seg), gfp);
 
@@ -46,7 +46,7 @@ int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
 	int i;
 
 	if (!rxb->seg)
-		rxb->seg = new_seg(gfp);
+		rxb->seg = rxbuf_new_seg(gfp);
 	if (!rxb->seg)
 		return -ENOMEM;
 	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
@@ -178,7 +178,7 @@ struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 ca
  */
 struct rchar_seg *rchar_seg_alloc(u32 len)
 {
-	struct rchar_seg *seg = new_seg(GFP_KERNEL);
+	struct rchar_seg *seg = rxbuf_new_seg(GFP_KERNEL);
 
 	if (!seg)
 		return NULL;

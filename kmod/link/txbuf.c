@@ -69,7 +69,7 @@ struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity,
 	return txb;
 }
 
-static void release(struct kref *ref)
+static void txbuf_release(struct kref *ref)
 {
 	struct rchar_txbuf *txb = container_of(ref, struct rchar_txbuf, ref);
 	int i;
@@ -93,7 +93,7 @@ static void release(struct kref *ref)
  */
 void rchar_txbuf_put(struct rchar_txbuf *txb)
 {
-	kref_put(&txb->ref, release);
+	kref_put(&txb->ref, txbuf_release);
 }
 
 /**
@@ -113,7 +113,7 @@ void rchar_txbuf_put_list(struct list_head *frames)
 }
 
 /* Where the payload goes on, and how much of it is there in one piece. */
-static void *tail(struct rchar_txbuf *txb, size_t *len)
+static void *txbuf_tail(struct rchar_txbuf *txb, size_t *len)
 {
 	u32 at = txb->hdr.len;
 
@@ -137,7 +137,7 @@ size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *fr
 
 	while (done < len) {
 		size_t n = len - done;
-		void *to = tail(txb, &n);
+		void *to = txbuf_tail(txb, &n);
 		size_t got = copy_from_iter(to, n, from);
 
 		txb->hdr.len += got;
@@ -158,7 +158,7 @@ void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
 {
 	while (len) {
 		size_t n = len;
-		void *to = tail(txb, &n);
+		void *to = txbuf_tail(txb, &n);
 
 		memcpy(to, data, n);
 		txb->hdr.len += n;
@@ -167,7 +167,7 @@ void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
 	}
 }
 
-static bool map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,
+static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,
 		      struct page *chunk, u32 len)
 {
 	struct ib_sge *sge = &txb->sge[txb->nr_mapped];
@@ -210,7 +210,7 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 	for (i = 0; left; i++) {
 		u32 len = min_t(u32, left, RCHAR_CHUNK_SIZE);
 
-		if (!map_chunk(txb, dev, lkey, txb->chunks[i], len)) {
+		if (!txbuf_map_chunk(txb, dev, lkey, txb->chunks[i], len)) {
 			rchar_txbuf_unmap(txb, dev);
 			return -ENOMEM;
 		}

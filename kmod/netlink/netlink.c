@@ -71,7 +71,7 @@ static int channel_set(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
-static struct sk_buff *reply(struct genl_info *info, void **hdr)
+static struct sk_buff *netlink_reply(struct genl_info *info, void **hdr)
 {
 	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 
@@ -107,7 +107,7 @@ static int channel_get(struct sk_buff *skb, struct genl_info *info)
 	channel = rchar_channel_find(genl_info_net(info), name);
 	if (!channel)
 		return no_channel(info);
-	msg = reply(info, &hdr);
+	msg = netlink_reply(info, &hdr);
 	if (msg) {
 		rchar_channel_config_lock();
 		ret = rchar_fill_channel(msg, channel);
@@ -147,12 +147,12 @@ static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 	return 0;
 }
 
-static int fill_channel(struct sk_buff *skb, const void *obj)
+static int netlink_fill_channel(struct sk_buff *skb, const void *obj)
 {
 	return rchar_fill_channel(skb, (struct rchar_channel *)obj);
 }
 
-static int fill_link(struct sk_buff *skb, const void *obj)
+static int netlink_fill_link(struct sk_buff *skb, const void *obj)
 {
 	return rchar_fill_link(skb, (struct rchar_link *)obj, false);
 }
@@ -178,7 +178,7 @@ static int channel_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	while (!ret && (channel = rchar_channel_next(&next))) {
 		if (channel->net == net) {
 			rchar_channel_config_lock();
-			ret = dump_one(skb, cb, RCHAR_CMD_CHANNEL_GET, fill_channel,
+			ret = dump_one(skb, cb, RCHAR_CMD_CHANNEL_GET, netlink_fill_channel,
 				       channel);
 			rchar_channel_config_unlock();
 		}
@@ -214,7 +214,7 @@ static int dump_link(struct sk_buff *skb, struct netlink_callback *cb,
 {
 	bool admin = netlink_net_capable(cb->skb, CAP_NET_ADMIN);
 
-	return dump_one(skb, cb, RCHAR_CMD_LINK_GET, admin ? fill_link_for_admin : fill_link,
+	return dump_one(skb, cb, RCHAR_CMD_LINK_GET, admin ? fill_link_for_admin : netlink_fill_link,
 			link);
 }
 
@@ -297,7 +297,7 @@ static int info_get(struct sk_buff *skb, struct genl_info *info)
 	struct sk_buff *msg;
 	void *hdr;
 
-	msg = reply(info, &hdr);
+	msg = netlink_reply(info, &hdr);
 	if (!msg)
 		return -ENOMEM;
 	return send_reply(msg, hdr, info, rchar_fill_info(msg));

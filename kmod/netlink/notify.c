@@ -8,12 +8,12 @@
 
 static const struct genl_family *family;
 
-static int fill_channel(struct sk_buff *skb, const void *obj)
+static int notify_fill_channel(struct sk_buff *skb, const void *obj)
 {
 	return rchar_fill_channel(skb, (struct rchar_channel *)obj);
 }
 
-static int fill_link(struct sk_buff *skb, const void *obj)
+static int notify_fill_link(struct sk_buff *skb, const void *obj)
 {
 	return rchar_fill_link(skb, (struct rchar_link *)obj, false);
 }
@@ -48,7 +48,7 @@ void rchar_notify_channel(struct rchar_channel *channel, enum rchar_cmd cmd)
 {
 	if (cmd == RCHAR_CMD_CHANNEL_NEW_NTF || cmd == RCHAR_CMD_CHANNEL_DEL_NTF)
 		rchar_fill_changed();
-	send_event(channel->net, cmd, fill_channel, channel);
+	send_event(channel->net, cmd, notify_fill_channel, channel);
 }
 
 /**
@@ -58,7 +58,7 @@ void rchar_notify_channel(struct rchar_channel *channel, enum rchar_cmd cmd)
 void rchar_notify_link(struct rchar_link *link)
 {
 	rchar_fill_changed();
-	send_event(link->net, RCHAR_CMD_LINK_STATE_NTF, fill_link, link);
+	send_event(link->net, RCHAR_CMD_LINK_STATE_NTF, notify_fill_link, link);
 }
 
 static int fill_session_locked(struct sk_buff *skb, const void *obj)

@@ -12,7 +12,7 @@
 
 /* ---- add ---- */
 
-static int attach(struct rchar_channel *channel)
+static int admin_attach(struct rchar_channel *channel)
 {
 	struct rchar_config *config = &channel->config;
 
@@ -25,7 +25,7 @@ static int attach(struct rchar_channel *channel)
 }
 
 /* The next of so many sessions, with a reference; NULL when that one is being freed. */
-static struct rchar_session *rotate(struct rchar_channel *channel, u32 *left)
+static struct rchar_session *admin_rotate(struct rchar_channel *channel, u32 *left)
 {
 	struct rchar_session *s;
 
@@ -52,7 +52,7 @@ static void fail_sessions(struct rchar_channel *channel)
 	/* No new ones from here on; of those there are some may go meanwhile. */
 	left = channel->nr_sessions;
 	while (left) {
-		s = rotate(channel, &left);
+		s = admin_rotate(channel, &left);
 		spin_unlock_bh(&channel->lock);
 		if (s && READ_ONCE(s->state) != RCHAR_SESSION_CLOSING)
 			rchar_session_delete(s);
@@ -66,7 +66,7 @@ static void fail_sessions(struct rchar_channel *channel)
 		channel->type->channel_dead(channel);
 }
 
-static void detach(struct rchar_channel *channel)
+static void admin_detach(struct rchar_channel *channel)
 {
 	if (channel->listener)
 		rchar_listener_put(channel->listener);
@@ -75,13 +75,13 @@ static void detach(struct rchar_channel *channel)
 		rchar_link_unuse(channel->link);
 }
 
-static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
+static int admin_add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 {
 	int ret = rchar_channel_reserve(channel, extack);
 
 	if (ret)
 		return ret;
-	ret = attach(channel);
+	ret = admin_attach(channel);
 	if (ret)
 		goto err_unlist;
 	ret = cdev_device_add(&channel->cdev, &channel->dev);
@@ -95,7 +95,7 @@ static int add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 
 err_detach:
 	fail_sessions(channel);	/* a node may have been open for a moment */
-	detach(channel);
+	admin_detach(channel);
 err_unlist:
 	rchar_channel_unlist(channel);
 	return ret;
@@ -123,7 +123,7 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 		ret = type->channel_create(channel, extack);
 	if (!ret) {
 		rchar_channel_config_lock();
-		ret = add(channel, extack);
+		ret = admin_add(channel, extack);
 		rchar_channel_config_unlock();
 	}
 	if (ret)
@@ -134,7 +134,7 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 /* ---- delete ---- */
 
 /* Out of the tables, its sessions and its node end. The table's reference is the caller's. */
-static void end(struct rchar_channel *channel)
+static void admin_end(struct rchar_channel *channel)
 {
 	rchar_channel_unlist(channel);
 	fail_sessions(channel);
@@ -145,12 +145,12 @@ static void end(struct rchar_channel *channel)
  * The rest waits for peers and devices, so it must not hold the mutex: others add, delete and
  * look at channels meanwhile, also one of the same name.
  */
-static void del(struct rchar_channel *channel)
+static void admin_del(struct rchar_channel *channel)
 {
 	if (channel->type->channel_revoke)
 		channel->type->channel_revoke(channel);
 	rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
-	detach(channel);
+	admin_detach(channel);
 	if (channel->type->channel_free)
 		channel->type->channel_free(channel);
 	rchar_channel_put(channel);
@@ -173,11 +173,11 @@ int rchar_channel_del(struct net *net, const char *name)
 	rchar_channel_config_lock();
 	channel = rchar_channel_find_locked(net, name);
 	if (channel)
-		end(channel);
+		admin_end(channel);
 	rchar_channel_config_unlock();
 	if (!channel)
 		return -ENODEV;
-	del(channel);
+	admin_del(channel);
 	return 0;
 }
 
@@ -192,9 +192,9 @@ void rchar_channel_del_all(void)
 		rchar_channel_config_lock();
 		channel = rchar_channel_find_locked(&init_net, NULL);
 		if (channel)
-			end(channel);
+			admin_end(channel);
 		rchar_channel_config_unlock();
 		if (channel)
-			del(channel);
+			admin_del(channel);
 	} while (channel);
 }

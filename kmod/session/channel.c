@@ -23,7 +23,7 @@ static DEFINE_HASHTABLE(names, 10);	/* the same by name: a peer may ask for one 
 static dev_t first_dev;
 static struct class channel_class = { .name = "rchar" };
 
-static char *devnode(rchar_compat_const struct device *dev, umode_t *mode, kuid_t *uid,
+static char *channel_devnode(rchar_compat_const struct device *dev, umode_t *mode, kuid_t *uid,
 		     kgid_t *gid)
 {
 	const struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
@@ -38,7 +38,7 @@ static char *devnode(rchar_compat_const struct device *dev, umode_t *mode, kuid_
 	return kasprintf(GFP_KERNEL, "rchar/%s", channel->config.name);
 }
 
-static void release(struct device *dev)
+static void channel_release(struct device *dev)
 {
 	struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
@@ -51,13 +51,13 @@ static void release(struct device *dev)
 
 static const struct device_type channel_device_type = {
 	.name = "rchar_channel",
-	.devnode = devnode,
-	.release = release,
+	.devnode = channel_devnode,
+	.release = channel_release,
 };
 
 /* ---- the table ---- */
 
-static u32 hash_of(const char *name)
+static u32 channel_hash_of(const char *name)
 {
 	return full_name_hash(NULL, name, strlen(name));
 }
@@ -67,7 +67,7 @@ static struct rchar_channel *find_by_name(const char *name)
 	struct rchar_channel *channel;
 
 	lockdep_assert_held(&channels_mutex);
-	hash_for_each_possible(names, channel, name_entry, hash_of(name))
+	hash_for_each_possible(names, channel, name_entry, channel_hash_of(name))
 		if (!strcmp(channel->config.name, name))
 			return channel;
 	return NULL;
@@ -142,7 +142,7 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 	unsigned int walked = 0;
 
 	rcu_read_lock();
-	hash_for_each_possible_rcu(names, channel, name_entry, hash_of(name)) {
+	hash_for_each_possible_rcu(names, channel, name_entry, channel_hash_of(name)) {
 		walked++;
 		if (channel->net == net && !strcmp(channel->config.name, name) &&
 		    listens_at(channel, local) &&
@@ -272,7 +272,7 @@ void rchar_channel_enlist(struct rchar_channel *channel)
 {
 	lockdep_assert_held(&channels_mutex);
 	xa_store(&channels, channel->id, channel, GFP_KERNEL);	/* reserved: no failure */
-	hash_add_rcu(names, &channel->name_entry, hash_of(channel->config.name));
+	hash_add_rcu(names, &channel->name_entry, channel_hash_of(channel->config.name));
 }
 
 /**

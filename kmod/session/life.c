@@ -13,7 +13,7 @@
 
 /* ---- timer ---- */
 
-static void arm(struct rchar_session *s, unsigned long at)
+static void session_arm(struct rchar_session *s, unsigned long at)
 {
 	unsigned long delay = time_after(at, jiffies) ? at - jiffies : 0;
 
@@ -22,7 +22,7 @@ static void arm(struct rchar_session *s, unsigned long at)
 		rchar_session_put(s);	/* it was armed: one reference is enough */
 }
 
-static unsigned long earlier(unsigned long a, unsigned long b)
+static unsigned long session_earlier(unsigned long a, unsigned long b)
 {
 	return time_before(a, b) ? a : b;
 }
@@ -40,11 +40,11 @@ void rchar_session_rearm(struct rchar_session *s)
 	    (s->state == RCHAR_SESSION_CLOSING && s->tx.frames))
 		at = s->timer.deadline;
 	if (s->state == RCHAR_SESSION_OPENING && s->timer.retry_at)
-		at = earlier(at, s->timer.retry_at);
+		at = session_earlier(at, s->timer.retry_at);
 	if (rchar_session_wanted_now(s))
-		at = earlier(at, jiffies + msecs_to_jiffies(NOMEM_RETRY_MS));
+		at = session_earlier(at, jiffies + msecs_to_jiffies(NOMEM_RETRY_MS));
 	if (at != never)
-		arm(s, at);
+		session_arm(s, at);
 }
 
 /* ---- ending ---- */
@@ -67,7 +67,7 @@ static bool leaves_something(const struct rchar_session *s)
 	       s->tx.frames;
 }
 
-static void end(struct rchar_session *s, enum rchar_reason reason, int error)
+static void session_end(struct rchar_session *s, enum rchar_reason reason, int error)
 {
 	lockdep_assert_held(&s->lock);
 	s->reason = reason;
@@ -78,7 +78,7 @@ static void end(struct rchar_session *s, enum rchar_reason reason, int error)
 		s->type->dead(s);
 	rchar_session_recount(s);
 	if (leaves_something(s))
-		arm(s, jiffies);
+		session_arm(s, jiffies);
 	else if (cancel_delayed_work(&s->timer.work))
 		rchar_session_put(s);	/* never the last */
 }
@@ -110,7 +110,7 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 {
 	lockdep_assert_held(&s->lock);
 	if (s->state != RCHAR_SESSION_DEAD)
-		end(s, reason, error);
+		session_end(s, reason, error);
 	s->wanted = 0;
 	leave_table(s);
 }
@@ -153,7 +153,7 @@ void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason
 		return;
 	if (s->state == RCHAR_SESSION_OPENING && reason != RCHAR_REASON_CLOSED)
 		note_open_failure(s, reason);
-	end(s, reason, rchar_reason_errno(reason));
+	session_end(s, reason, rchar_reason_errno(reason));
 	if (tell) {
 		s->wanted = BIT(RCHAR_OP_RESET);
 		rchar_session_send_wanted(s);
@@ -259,7 +259,7 @@ static void leave_backlog(struct rchar_session *s)
  * What die() leaves: it may run in a soft interrupt, and a peer or a program chooses how much
  * this is.
  */
-static void bury(struct rchar_session *s)
+static void session_bury(struct rchar_session *s)
 {
 	LIST_HEAD(dropped);
 
@@ -286,7 +286,7 @@ void rchar_session_timer_work(struct work_struct *work)
 	bool late;
 
 	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
-		bury(s);
+		session_bury(s);
 	spin_lock_bh(&s->lock);
 	late = time_after_eq(jiffies, s->timer.deadline);
 	if (s->state == RCHAR_SESSION_OPENING && late) {

@@ -56,7 +56,7 @@ static void for_each(struct rchar_link *link,
 	}
 }
 
-static void up_one(struct rchar_session *s, unsigned long arg)
+static void session_up_one(struct rchar_session *s, unsigned long arg)
 {
 	if (s->state == RCHAR_SESSION_OPENING && !s->open_sent && !s->timer.retry_at)
 		s->wanted |= BIT(RCHAR_OP_OPEN);
@@ -71,7 +71,7 @@ static void accepted_up_one(struct rchar_session *s, unsigned long arg)
 
 static void session_up(struct rchar_link *link)
 {
-	for_each(link, link->initiator ? up_one : accepted_up_one, 0);
+	for_each(link, link->initiator ? session_up_one : accepted_up_one, 0);
 }
 
 static void lost_one(struct rchar_session *s, unsigned long reason)

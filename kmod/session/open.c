@@ -170,7 +170,7 @@ struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_
 
 /* ---- OPEN from the peer ---- */
 
-static int refuse(struct rchar_link *link, u32 id, enum rchar_reason reason)
+static int session_refuse(struct rchar_link *link, u32 id, enum rchar_reason reason)
 {
 	struct rchar_txbuf *txb;
 	LIST_HEAD(frames);
@@ -305,7 +305,7 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 	channel = rchar_channel_find_listening(link->net, &link->local,
 					       (const char *)open.name);
 	if (!channel)
-		return refuse(link, hdr->session, RCHAR_REASON_NO_CHANNEL);
+		return session_refuse(link, hdr->session, RCHAR_REASON_NO_CHANNEL);
 	reason = RCHAR_REASON_WRONG_TYPE;
 	if (channel->config.type == open.type) {
 		spin_lock_bh(&channel->lock);
@@ -316,5 +316,5 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 	rchar_channel_put(channel);
 	if (reason == RCHAR_REASON_NO_MEMORY)
 		return -ENOMEM;
-	return reason ? refuse(link, hdr->session, reason) : 0;
+	return reason ? session_refuse(link, hdr->session, reason) : 0;
 }

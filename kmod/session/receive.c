@@ -56,7 +56,7 @@ static enum rchar_reason wire_reason(struct rchar_rxbuf *rxb)
  * Why the other side may refuse a session. Whatever else a peer says must not give a program
  * an error that is about something of this host.
  */
-static enum rchar_reason refusal(enum rchar_reason reason)
+static enum rchar_reason session_refusal(enum rchar_reason reason)
 {
 	switch (reason) {
 	case RCHAR_REASON_NO_CHANNEL:
@@ -72,7 +72,7 @@ static enum rchar_reason refusal(enum rchar_reason reason)
 
 static void receive_refused(struct rchar_session *s, struct rchar_rxbuf *rxb)
 {
-	enum rchar_reason reason = refusal(wire_reason(rxb));
+	enum rchar_reason reason = session_refusal(wire_reason(rxb));
 
 	if (s->state != RCHAR_SESSION_OPENING)
 		return;

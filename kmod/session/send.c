@@ -27,7 +27,7 @@ static bool update_window(struct rchar_session *s)
 }
 
 /* Fill in what a frame says of the session, and count it. */
-static void prepare(struct rchar_session *s, struct rchar_txbuf *txb)
+static void session_prepare(struct rchar_session *s, struct rchar_txbuf *txb)
 {
 	bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
 
@@ -60,7 +60,7 @@ void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frame
 	lockdep_assert_held(&s->lock);
 	advertise_window(s);
 	list_for_each_entry(txb, frames, queue)
-		prepare(s, txb);
+		session_prepare(s, txb);
 	rchar_flow_queue(s->flow, frames);
 }
 
@@ -316,7 +316,7 @@ int rchar_session_submit_small(struct rchar_session *session, struct rchar_txbuf
 	ret = may_submit(session);
 	if (!ret) {
 		advertise_window(session);
-		prepare(session, txb);
+		session_prepare(session, txb);
 		appended = !rchar_flow_submit(session->flow, txb);
 		if (appended)
 			rchar_session_frame_gone(session, txb);

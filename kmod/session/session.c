@@ -22,7 +22,7 @@ struct workqueue_struct *rchar_session_wq;
 
 /* ---- lifetime ---- */
 
-static void free_work(struct work_struct *work)
+static void session_free_work(struct work_struct *work)
 {
 	struct rchar_session *s = container_of(work, struct rchar_session, free_work);
 	struct rchar_channel *channel = s->channel;
@@ -43,7 +43,7 @@ static void free_work(struct work_struct *work)
 	rchar_ledger_del(RCHAR_OBJ_SESSION);
 }
 
-static void release(struct kref *ref)
+static void session_release(struct kref *ref)
 {
 	struct rchar_session *s = container_of(ref, struct rchar_session, ref);
 
@@ -58,7 +58,7 @@ static void release(struct kref *ref)
  */
 void rchar_session_put(struct rchar_session *session)
 {
-	kref_put(&session->ref, release);
+	kref_put(&session->ref, session_release);
 }
 
 static void session_sender_put(struct rchar_sender *sender)
@@ -96,7 +96,7 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 		return NULL;
 	rchar_ledger_add(RCHAR_OBJ_SESSION);
 	kref_init(&s->ref);
-	INIT_WORK(&s->free_work, free_work);
+	INIT_WORK(&s->free_work, session_free_work);
 	spin_lock_init(&s->lock);
 	mutex_init(&s->rx.mutex);
 	mutex_init(&s->tx.mutex);

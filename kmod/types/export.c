@@ -43,7 +43,7 @@ static void set_lane(struct rchar_export *export, struct rchar_lane *lane)
 	spin_unlock(&export->lock);
 }
 
-static struct rchar_lane *get_lane(struct rchar_export *export)
+static struct rchar_lane *export_get_lane(struct rchar_export *export)
 {
 	struct rchar_lane *lane;
 
@@ -55,19 +55,19 @@ static struct rchar_lane *get_lane(struct rchar_export *export)
 	return lane;
 }
 
-static struct rchar_mrs *mrs_of(struct rchar_lane *lane)
+static struct rchar_mrs *export_mrs_of(struct rchar_lane *lane)
 {
 	return &lane->mrs[RCHAR_MRS_MANY];
 }
 
-static void unmap(struct rchar_export *export)
+static void export_unmap(struct rchar_export *export)
 {
 	struct rchar_lane *lane = export->lane;
 	u32 i;
 
-	lockdep_assert_held(&mrs_of(lane)->lock);
+	lockdep_assert_held(&export_mrs_of(lane)->lock);
 	for (i = 0; i < export->nr; i++) {
-		rchar_mr_free(mrs_of(lane), &export->chunks[i]);
+		rchar_mr_free(export_mrs_of(lane), &export->chunks[i]);
 		cond_resched();
 	}
 	kvfree(export->chunks);
@@ -81,10 +81,10 @@ static void unmap(struct rchar_export *export)
 
 static void export_lane_gone(struct rchar_mr_owner *owner)
 {
-	unmap(container_of(owner, struct rchar_export, owner));
+	export_unmap(container_of(owner, struct rchar_export, owner));
 }
 
-static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i)
+static int export_map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i)
 {
 	unsigned long first = (unsigned long)i << (export->shift - PAGE_SHIFT);
 	unsigned long n = min(export->region->nr_pages - first,
@@ -92,9 +92,9 @@ static int map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i
 	struct rchar_mr *m = &export->chunks[i];
 	int ret;
 
-	ret = rchar_mr_map(mrs_of(lane), m, export->region->pages + first, n, 0,
+	ret = rchar_mr_map(export_mrs_of(lane), m, export->region->pages + first, n, 0,
 			   n << PAGE_SHIFT, DMA_BIDIRECTIONAL);
-	if (!ret && rchar_mr_bounced(mrs_of(lane), m))
+	if (!ret && rchar_mr_bounced(export_mrs_of(lane), m))
 		ret = -EOPNOTSUPP;
 	return ret;
 }
@@ -116,12 +116,12 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
 			return -ECONNRESET;
 		for (n = 0; n < RCHAR_MR_BATCH && i + n < export->nr; n++) {
-			ret = map_chunk(export, lane, i + n);
+			ret = export_map_chunk(export, lane, i + n);
 			if (ret)
 				return ret;
 		}
 		rchar_inject_delay(RCHAR_DELAY_REGISTER);
-		ret = rchar_mr_register(mrs_of(lane), &export->chunks[i], n, access);
+		ret = rchar_mr_register(export_mrs_of(lane), &export->chunks[i], n, access);
 		if (ret)
 			return ret;
 		slow += time_after(jiffies, begun + msecs_to_jiffies(SLOW_MS));
@@ -140,11 +140,11 @@ static u8 chunk_shift(const struct ib_device *dev)
 	return PAGE_SHIFT + ilog2(max(pages, 1u));
 }
 
-static int map(struct rchar_export *export, struct rchar_lane *lane)
+static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret;
 
-	lockdep_assert_held(&mrs_of(lane)->lock);
+	lockdep_assert_held(&export_mrs_of(lane)->lock);
 	export->shift = chunk_shift(lane->cm_id->device);
 	export->nr = ((export->region->size - 1) >> export->shift) + 1;
 	export->chunks = kvcalloc(export->nr, sizeof(*export->chunks),
@@ -155,13 +155,13 @@ static int map(struct rchar_export *export, struct rchar_lane *lane)
 	}
 	kref_get(&lane->ref);
 	set_lane(export, lane);
-	list_add(&export->owner.entry, &mrs_of(lane)->owners);
+	list_add(&export->owner.entry, &export_mrs_of(lane)->owners);
 	ret = register_chunks(export, lane);
 	/* On a lane that is going some may still be in the send queue: they are freed when
 	 * that is drained.
 	 */
 	if (ret && READ_ONCE(lane->state) == RCHAR_LANE_UP)
-		unmap(export);
+		export_unmap(export);
 	return ret;
 }
 
@@ -190,7 +190,7 @@ static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 atte
 	return txb;
 }
 
-static int tell(struct rchar_export *export, struct rchar_lane *lane)
+static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 {
 	u32 room = (rchar_session_frame_max(export->session) -
 		    sizeof(struct rchar_wire_map)) / sizeof(__le32);
@@ -221,20 +221,20 @@ static int tell(struct rchar_export *export, struct rchar_lane *lane)
 }
 
 /* Returns an error only when the session cannot go on. */
-static int map_on(struct rchar_export *export, struct rchar_lane *lane)
+static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret = 0;
 
-	mutex_lock(&mrs_of(lane)->lock);
+	mutex_lock(&export_mrs_of(lane)->lock);
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && export->lane != lane) {
-		ret = map(export, lane);
+		ret = export_map(export, lane);
 		if (!ret)
-			ret = tell(export, lane);
+			ret = export_tell(export, lane);
 		/* It is going: the next one gets keys of its own. */
 		if (READ_ONCE(lane->state) != RCHAR_LANE_UP)
 			ret = 0;
 	}
-	mutex_unlock(&mrs_of(lane)->lock);
+	mutex_unlock(&export_mrs_of(lane)->lock);
 	return ret;
 }
 
@@ -256,17 +256,17 @@ static void drop_region(struct rchar_export *export)
  * Take the keys back. Nothing makes new ones, as the session is over: when this returns no peer
  * can read or write a byte with them.
  */
-static void revoke(struct rchar_export *export)
+static void export_revoke(struct rchar_export *export)
 {
-	struct rchar_lane *lane = get_lane(export);
+	struct rchar_lane *lane = export_get_lane(export);
 
 	if (!lane)
 		return;
 	/* A lane that goes takes them back, too. */
-	mutex_lock(&mrs_of(lane)->lock);
+	mutex_lock(&export_mrs_of(lane)->lock);
 	if (export->lane == lane)
-		unmap(export);
-	mutex_unlock(&mrs_of(lane)->lock);
+		export_unmap(export);
+	mutex_unlock(&export_mrs_of(lane)->lock);
 	rchar_lane_put(lane);
 }
 
@@ -277,13 +277,13 @@ static void export_work(struct work_struct *work)
 	struct rchar_lane *lane;
 
 	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD) {
-		revoke(export);
+		export_revoke(export);
 		drop_region(export);
 		rchar_session_importer_gone(s);
 	} else {
 		lane = rchar_flow_get_lane(s->flow);
 		if (lane) {
-			if (map_on(export, lane))
+			if (export_map_on(export, lane))
 				rchar_session_fail(s, RCHAR_REASON_NO_MEMORY);
 			rchar_lane_put(lane);
 		}
@@ -323,7 +323,7 @@ static void export_free(struct rchar_session *s)
 
 	/* One that no peer got may go in a soft interrupt. */
 	if (s->link)
-		revoke(export);
+		export_revoke(export);
 	if (export->region)
 		rchar_region_put(export->region);
 	rchar_ledger_del(RCHAR_OBJ_EXPORT);
@@ -335,7 +335,7 @@ static void export_free(struct rchar_session *s)
  * What registering a region costs, about: a scatterlist entry and an address for each page, a
  * memory region for each MiB, and MAP frames of two connections and those that are stale.
  */
-static u64 cost_of(const struct rchar_region *region)
+static u64 export_cost_of(const struct rchar_region *region)
 {
 	u64 chunks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
 	u64 maps = 2 * DIV_ROUND_UP_ULL(chunks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
@@ -386,7 +386,7 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return RCHAR_REASON_NO_MEMORY;
-	reason = rchar_session_hold_importer(s, link, cost_of(region));
+	reason = rchar_session_hold_importer(s, link, export_cost_of(region));
 	if (reason) {
 		rchar_session_discard(s);
 		return reason;
@@ -484,7 +484,7 @@ static void export_channel_revoke(struct rchar_channel *channel)
 	struct rchar_session *s;
 
 	while ((s = next_with_keys(channel))) {
-		revoke(rchar_session_priv(s));
+		export_revoke(rchar_session_priv(s));
 		rchar_session_put(s);
 	}
 }

@@ -232,7 +232,7 @@ static int queue_call(struct rchar_session *s, struct call *call,
 }
 
 /* Have the exporter's kernel do something: once, however often the link breaks. */
-static int do_call(struct rchar_session *s, struct rchar_wire_call *wire, u64 *old)
+static int import_do_call(struct rchar_session *s, struct rchar_wire_call *wire, u64 *old)
 {
 	struct call call = { .done = COMPLETION_INITIALIZER_ONSTACK(call.done) };
 	int ret;
@@ -254,7 +254,7 @@ static int do_call(struct rchar_session *s, struct rchar_wire_call *wire, u64 *o
 /* ---- read and write ---- */
 
 /* Waits until the session is open. */
-static int ready(struct rchar_session *s, bool nowait)
+static int import_ready(struct rchar_session *s, bool nowait)
 {
 	int ret = 0;
 
@@ -269,7 +269,7 @@ static int ready(struct rchar_session *s, bool nowait)
 }
 
 /* Bytes from a position on: those of a file that cannot grow. */
-static ssize_t limit(struct rchar_session *s, loff_t pos, size_t len, bool write)
+static ssize_t import_limit(struct rchar_session *s, loff_t pos, size_t len, bool write)
 {
 	u64 size = import_of(s)->keys.size;
 
@@ -328,7 +328,7 @@ out:
 	return ret;
 }
 
-static ssize_t pin_some(struct rchar_session *s, struct kiocb *iocb,
+static ssize_t import_pin_some(struct rchar_session *s, struct kiocb *iocb,
 			struct iov_iter *iter, size_t len, bool write)
 {
 	struct rchar_transfer *t = pinned_transfer(s, iocb, iter, len, write);
@@ -347,7 +347,7 @@ static ssize_t pin_some(struct rchar_session *s, struct kiocb *iocb,
 	return ret;
 }
 
-static ssize_t sync_rw(struct rchar_session *s, struct kiocb *iocb,
+static ssize_t import_sync_rw(struct rchar_session *s, struct kiocb *iocb,
 		       struct iov_iter *iter, size_t len, bool write)
 {
 	bool pin = user_backed_iter(iter);
@@ -356,7 +356,7 @@ static ssize_t sync_rw(struct rchar_session *s, struct kiocb *iocb,
 	while (done < len) {
 		ret = -ENOMEM;
 		if (pin && len - done >= PIN_MIN)
-			ret = pin_some(s, iocb, iter, len - done, write);
+			ret = import_pin_some(s, iocb, iter, len - done, write);
 		/* No pinning of that kind of memory, or of so much: it can be copied. */
 		if (ret < 0 && ret != -EINTR && READ_ONCE(s->state) != RCHAR_SESSION_DEAD)
 			ret = copy_some(s, iocb, iter, len - done, write);
@@ -397,12 +397,12 @@ static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
 	bool nowait = iocb->ki_flags & IOCB_NOWAIT;
 	ssize_t len, ret;
 
-	ret = ready(s, rchar_chardev_nowait(iocb));
+	ret = import_ready(s, rchar_chardev_nowait(iocb));
 	if (ret)
 		return ret;
 	if (write && iocb->ki_flags & IOCB_APPEND)
 		iocb->ki_pos = import_of(s)->keys.size;
-	len = limit(s, iocb->ki_pos, iov_iter_count(iter), write);
+	len = import_limit(s, iocb->ki_pos, iov_iter_count(iter), write);
 	if (len <= 0)
 		return len;
 	if (!is_sync_kiocb(iocb)) {
@@ -410,30 +410,30 @@ static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
 		if (ret != -EAGAIN)
 			return ret;
 	}
-	return nowait ? -EAGAIN : sync_rw(s, iocb, iter, len, write);
+	return nowait ? -EAGAIN : import_sync_rw(s, iocb, iter, len, write);
 }
 
-static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
+static ssize_t import_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	return memory_rw(iocb, to, false);
 }
 
-static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
+static ssize_t import_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	return memory_rw(iocb, from, true);
 }
 
 /* ---- the rest of the file ---- */
 
-static loff_t llseek(struct file *file, loff_t offset, int whence)
+static loff_t import_llseek(struct file *file, loff_t offset, int whence)
 {
 	struct rchar_session *s = file->private_data;
-	int ret = ready(s, file->f_flags & O_NONBLOCK);
+	int ret = import_ready(s, file->f_flags & O_NONBLOCK);
 
 	return ret ?: fixed_size_llseek(file, offset, whence, import_of(s)->keys.size);
 }
 
-static __poll_t poll(struct file *file, poll_table *wait)
+static __poll_t import_poll(struct file *file, poll_table *wait)
 {
 	struct rchar_session *s = file->private_data;
 
@@ -449,7 +449,7 @@ static __poll_t poll(struct file *file, poll_table *wait)
  * A frame that the exporter's CPU has processed came behind the writes that completed
  * before, on the same queue pair: they are visible there (IBTA vol 1, 9.5, o9-20).
  */
-static int fsync(struct file *file, loff_t start, loff_t end, int datasync)
+static int import_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	struct rchar_wire_call call = { .call = RCHAR_CALL_FENCE };
 	struct rchar_session *s = file->private_data;
@@ -457,11 +457,11 @@ static int fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	u64 old;
 	int ret;
 
-	ret = ready(s, false);
+	ret = import_ready(s, false);
 	if (ret)
 		return ret;
 	begun = rchar_onesided_fence_begin(s->flow, &import_of(s)->keys);
-	ret = do_call(s, &call, &old);
+	ret = import_do_call(s, &call, &old);
 	return ret ?: rchar_onesided_fence_end(s->flow, &import_of(s)->keys, begun);
 }
 
@@ -494,21 +494,21 @@ static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, 
 	return ret;
 }
 
-static int execute(struct file *file, const struct rchar_atomic *a, u64 *old)
+static int import_execute(struct file *file, const struct rchar_atomic *a, u64 *old)
 {
 	struct rchar_session *s = file->private_data;
 	struct rchar_wire_call call;
-	int ret = ready(s, file->f_flags & O_NONBLOCK);
+	int ret = import_ready(s, file->f_flags & O_NONBLOCK);
 
 	if (ret)
 		return ret;
 	if (import_of(s)->atomics == RCHAR_ATOMICS_HW)
 		return device_atomic(s, a, old);
 	rchar_region_atomic_call(a, &call);
-	return do_call(s, &call, old);
+	return import_do_call(s, &call, old);
 }
 
-static long notify(struct file *file, unsigned long value)
+static long import_notify(struct file *file, unsigned long value)
 {
 	struct rchar_wire_call call = {
 		.call = RCHAR_CALL_RING,
@@ -519,16 +519,16 @@ static long notify(struct file *file, unsigned long value)
 
 	if (!(file->f_mode & FMODE_WRITE))
 		return -EBADF;
-	return ready(s, file->f_flags & O_NONBLOCK) ?: do_call(s, &call, &old);
+	return import_ready(s, file->f_flags & O_NONBLOCK) ?: import_do_call(s, &call, &old);
 }
 
-static long ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+static long import_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	switch (cmd) {
 	case RCHAR_IOC_ATOMIC:
-		return rchar_region_atomic_ioctl(file, (void __user *)arg, execute);
+		return rchar_region_atomic_ioctl(file, (void __user *)arg, import_execute);
 	case RCHAR_IOC_NOTIFY:
-		return notify(file, arg);
+		return import_notify(file, arg);
 	default:
 		return rchar_chardev_info_ioctl(file, cmd, arg);
 	}
@@ -538,14 +538,14 @@ static const struct file_operations import_fops = {
 	.owner = THIS_MODULE,
 	.open = rchar_chardev_open,
 	.release = rchar_chardev_release,
-	.read_iter = read_iter,
-	.write_iter = write_iter,
-	.llseek = llseek,
-	.poll = poll,
-	.fsync = fsync,
+	.read_iter = import_read_iter,
+	.write_iter = import_write_iter,
+	.llseek = import_llseek,
+	.poll = import_poll,
+	.fsync = import_fsync,
 	.splice_read = rchar_compat_splice_read,
 	.splice_write = iter_file_splice_write,
-	.unlocked_ioctl = ioctl,
+	.unlocked_ioctl = import_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.show_fdinfo = rchar_chardev_fdinfo,
 };

@@ -72,7 +72,7 @@ static void drop_message(struct rchar_session *s, u32 len)
 }
 
 /* All of the next message or nothing of it. */
-static ssize_t take(struct rchar_session *s, struct iov_iter *to)
+static ssize_t message_take(struct rchar_session *s, struct iov_iter *to)
 {
 	u32 len;
 	int ret;
@@ -92,15 +92,15 @@ static ssize_t take(struct rchar_session *s, struct iov_iter *to)
 	return len;
 }
 
-static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
+static ssize_t message_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	return rchar_chardev_read(iocb, to, take, rchar_chardev_wait_readable);
+	return rchar_chardev_read(iocb, to, message_take, rchar_chardev_wait_readable);
 }
 
 /* ---- write ---- */
 
 /* Copy the message into frames, none of them queued yet. */
-static int build(struct rchar_session *s, struct iov_iter *from, gfp_t gfp,
+static int message_build(struct rchar_session *s, struct iov_iter *from, gfp_t gfp,
 		 struct list_head *frames)
 {
 	u8 flags = RCHAR_FRAME_FIRST;
@@ -132,7 +132,7 @@ static ssize_t send_message(struct rchar_session *s, struct iov_iter *from, gfp_
 	LIST_HEAD(frames);
 	int ret;
 
-	ret = build(s, from, gfp, &frames);
+	ret = message_build(s, from, gfp, &frames);
 	if (!ret)
 		ret = rchar_session_submit(s, &frames);
 	if (!ret)
@@ -160,7 +160,7 @@ static ssize_t write_once(struct rchar_session *s, struct kiocb *iocb,
 	return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
 }
 
-static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
+static ssize_t message_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct rchar_session *s = iocb->ki_filp->private_data;
 	ssize_t ret;
@@ -282,8 +282,8 @@ static const struct file_operations message_fops = {
 	.owner = THIS_MODULE,
 	.open = rchar_chardev_open,
 	.release = rchar_chardev_release,
-	.read_iter = read_iter,
-	.write_iter = write_iter,
+	.read_iter = message_read_iter,
+	.write_iter = message_write_iter,
 	.poll = rchar_chardev_poll,
 	.fsync = rchar_chardev_fsync,
 	.fasync = rchar_chardev_fasync,

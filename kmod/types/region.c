@@ -21,7 +21,7 @@
 /* The last reference may go in a soft interrupt, and many pages take long. */
 static struct workqueue_struct *region_wq;
 
-static void free_work(struct work_struct *work)
+static void region_free_work(struct work_struct *work)
 {
 	struct rchar_region *region = container_of(work, struct rchar_region, free_work);
 	unsigned long i;
@@ -36,7 +36,7 @@ static void free_work(struct work_struct *work)
 	kfree(region);
 }
 
-static void release(struct kref *ref)
+static void region_free_last(struct kref *ref)
 {
 	struct rchar_region *region = container_of(ref, struct rchar_region, ref);
 
@@ -51,14 +51,14 @@ static void release(struct kref *ref)
  */
 void rchar_region_put(struct rchar_region *region)
 {
-	kref_put(&region->ref, release);
+	kref_put(&region->ref, region_free_last);
 }
 
 /* Others take memory meanwhile: look again after so many pages. */
 #define CHECK_PAGES	(SZ_16M >> PAGE_SHIFT)
 
 /* Who takes every page there is has others killed, not itself. */
-static bool fits(unsigned long pages)
+static bool region_fits(unsigned long pages)
 {
 	return (long)pages < si_mem_available();
 }
@@ -67,7 +67,7 @@ static int alloc_pages_of(struct rchar_region *region)
 {
 	unsigned long i;
 
-	if (!fits(region->nr_pages))
+	if (!region_fits(region->nr_pages))
 		return -ENOMEM;
 	region->pages = kvcalloc(region->nr_pages, sizeof(*region->pages),
 				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -81,7 +81,7 @@ static int alloc_pages_of(struct rchar_region *region)
 			return -ENOMEM;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		if (i % CHECK_PAGES == 0 && !fits(region->nr_pages - i))
+		if (i % CHECK_PAGES == 0 && !region_fits(region->nr_pages - i))
 			return -ENOMEM;
 		cond_resched();
 	}
@@ -106,7 +106,7 @@ struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics)
 		return ERR_PTR(-ENOMEM);
 	rchar_ledger_add(RCHAR_OBJ_REGION);
 	kref_init(&region->ref);
-	INIT_WORK(&region->free_work, free_work);
+	INIT_WORK(&region->free_work, region_free_work);
 	spin_lock_init(&region->lock);
 	init_waitqueue_head(&region->wait);
 	region->size = size;
@@ -172,12 +172,12 @@ void rchar_region_channel_free(struct rchar_channel *channel)
 
 /* ---- what the kernel executes ---- */
 
-static atomic64_t *word_at(struct rchar_region *region, u64 offset)
+static atomic64_t *region_word_at(struct rchar_region *region, u64 offset)
 {
 	return page_address(region->pages[offset >> PAGE_SHIFT]) + offset_in_page(offset);
 }
 
-static void ring(struct rchar_region *region, u32 value)
+static void region_ring(struct rchar_region *region, u32 value)
 {
 	spin_lock_bh(&region->lock);
 	WRITE_ONCE(region->rings, region->rings + 1);
@@ -205,7 +205,7 @@ u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call 
 
 	*old = 0;
 	if (call->call == RCHAR_CALL_RING)
-		ring(region, operand);
+		region_ring(region, operand);
 	if (call->call != RCHAR_CALL_ADD && call->call != RCHAR_CALL_CAS)
 		return RCHAR_CALL_OK;
 	/* Those of the device are not atomic with a processor's. */
@@ -216,9 +216,9 @@ u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call 
 	if (peer && region->access != RCHAR_ACCESS_RW)
 		return RCHAR_CALL_READ_ONLY;
 	if (call->call == RCHAR_CALL_ADD)
-		*old = atomic64_fetch_add(operand, word_at(region, offset));
+		*old = atomic64_fetch_add(operand, region_word_at(region, offset));
 	else
-		*old = atomic64_cmpxchg(word_at(region, offset),
+		*old = atomic64_cmpxchg(region_word_at(region, offset),
 					le64_to_cpu(call->compare), operand);
 	return RCHAR_CALL_OK;
 }
@@ -325,7 +325,7 @@ static size_t copy_out(void *page, size_t n, struct iov_iter *iter)
 	return copy_to_iter(page, n, iter);
 }
 
-static size_t copy_in(void *page, size_t n, struct iov_iter *iter)
+static size_t region_copy_in(void *page, size_t n, struct iov_iter *iter)
 {
 	return copy_from_iter(page, n, iter);
 }
@@ -358,7 +358,7 @@ static ssize_t region_write(struct kiocb *iocb, struct iov_iter *from)
 		return 0;
 	if (iocb->ki_pos >= f->region->size)
 		return -ENOSPC;
-	ret = region_copy(iocb, from, copy_in);
+	ret = region_copy(iocb, from, region_copy_in);
 	if (ret > 0)
 		rchar_stats_inc(&f->channel->stats.writes);
 	return ret;
@@ -427,7 +427,7 @@ static long fetch_rings(struct region_file *f, void __user *arg)
 	return 0;
 }
 
-static int execute(struct file *file, const struct rchar_atomic *a, u64 *old)
+static int region_execute(struct file *file, const struct rchar_atomic *a, u64 *old)
 {
 	struct region_file *f = file->private_data;
 	struct rchar_wire_call call;
@@ -459,7 +459,7 @@ long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *ar
 	if (a.flags || a.offset % 8 ||
 	    (a.op != RCHAR_ATOMIC_ADD && a.op != RCHAR_ATOMIC_CAS))
 		return -EINVAL;
-	ret = execute(file, &a, &a.old);
+	ret = region_execute(file, &a, &a.old);
 	return ret ?: put_user(a.old, &arg->old);
 }
 
@@ -506,7 +506,7 @@ static long region_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case RCHAR_IOC_RINGS:
 		return fetch_rings(f, (void __user *)arg);
 	case RCHAR_IOC_ATOMIC:
-		return rchar_region_atomic_ioctl(file, (void __user *)arg, execute);
+		return rchar_region_atomic_ioctl(file, (void __user *)arg, region_execute);
 	default:
 		return -ENOTTY;
 	}

@@ -60,7 +60,7 @@ struct rchar_rndv_in {
 	struct bio_vec vecs[CHUNKS_MAX];
 };
 
-static void release(struct rchar_rndv_in *b)
+static void rndv_in_release(struct rchar_rndv_in *b)
 {
 	rchar_seg_free_list(&b->segs);
 	if (b->held)
@@ -100,7 +100,7 @@ static bool make_room(struct rchar_rndv_in *b)
  * Should the session end meanwhile, the memory stays until the READ has come back, and a peer
  * can make that late. Without room in the budget the bytes come in frames.
  */
-static bool hold(struct rchar_rndv_in *b)
+static bool rndv_in_hold(struct rchar_rndv_in *b)
 {
 	b->held = rchar_account_hold(b->session->link->account, b->io.len);
 	return b->held;
@@ -129,7 +129,7 @@ static void send_answer(struct rchar_rndv_in *b, enum rchar_rndv_status status)
 }
 
 /* It is over. True: what was read is wanted. */
-static bool settle(struct rchar_rndv_in *b, bool read)
+static bool rndv_in_settle(struct rchar_rndv_in *b, bool read)
 {
 	struct rchar_session *s = b->session;
 	struct rchar_rndv *rndv = rchar_session_priv(s);
@@ -151,32 +151,32 @@ static bool settle(struct rchar_rndv_in *b, bool read)
 	return wanted;
 }
 
-static void end(struct rchar_rndv_in *b, bool read)
+static void rndv_in_end(struct rchar_rndv_in *b, bool read)
 {
-	settle(b, read);
-	release(b);
+	rndv_in_settle(b, read);
+	rndv_in_release(b);
 }
 
-static void io_end(struct rchar_io *io)
+static void rndv_in_io_end(struct rchar_io *io)
 {
 	struct rchar_rndv_in *b = container_of(io, struct rchar_rndv_in, io);
 
 	queue_work(rndv_wq, &b->work);
 }
 
-static void work(struct work_struct *work)
+static void rndv_in_work(struct work_struct *work)
 {
 	struct rchar_rndv_in *b = container_of(work, struct rchar_rndv_in, work);
 
 	if (b->state == POSTED) {
-		end(b, !b->io.error);
+		rndv_in_end(b, !b->io.error);
 		return;
 	}
 	spin_lock_bh(&b->session->lock);
 	WRITE_ONCE(b->state, WORKING);
 	spin_unlock_bh(&b->session->lock);
-	if (!keyless_reads(b) || !hold(b) || !make_room(b)) {
-		end(b, false);
+	if (!keyless_reads(b) || !rndv_in_hold(b) || !make_room(b)) {
+		rndv_in_end(b, false);
 	} else {
 		/* Should the key be of an earlier connection, it waits for the frames. */
 		WRITE_ONCE(b->state, POSTED);
@@ -187,7 +187,7 @@ static void work(struct work_struct *work)
 /* ---- to where a program wants it ---- */
 
 /* There is room for it, and nothing comes before it. */
-static bool fits(const struct rchar_session *s, const struct rchar_rndv_reader *reader,
+static bool rndv_in_fits(const struct rchar_session *s, const struct rchar_rndv_reader *reader,
 		 const struct rchar_rndv_in *b)
 {
 	return reader->room >= b->io.len && list_empty(&s->rx.queue) &&
@@ -195,7 +195,7 @@ static bool fits(const struct rchar_session *s, const struct rchar_rndv_reader *
 }
 
 /*
- * True: work() will not run for it. What a reader could not take it does not get again.
+ * True: rndv_in_work() will not run for it. What a reader could not take it does not get again.
  *
  * cancel_work() must not meet queue_work(), which then does nothing. While it is WAITING only
  * rchar_rndv_receive() does that, with the same lock.
@@ -206,7 +206,7 @@ static bool take_from_work(struct rchar_rndv_in *b)
 	return READ_ONCE(b->state) == WAITING && cancel_work(&b->work);
 }
 
-static void give(struct rchar_rndv_in *b, struct rchar_rndv_reader *reader)
+static void rndv_in_give(struct rchar_rndv_in *b, struct rchar_rndv_reader *reader)
 {
 	b->state = HELD;
 	WRITE_ONCE(reader->in, b);
@@ -232,8 +232,8 @@ bool rchar_rndv_expect(struct rchar_session *session, struct rchar_rndv_reader *
 	    signal_pending(current))
 		return false;
 	spin_lock_bh(&session->lock);
-	if (rndv->in && fits(session, reader, rndv->in) && take_from_work(rndv->in))
-		give(rndv->in, reader);
+	if (rndv->in && rndv_in_fits(session, reader, rndv->in) && take_from_work(rndv->in))
+		rndv_in_give(rndv->in, reader);
 	else if (!rndv->reader)
 		rndv->reader = reader;
 	else
@@ -243,7 +243,7 @@ bool rchar_rndv_expect(struct rchar_session *session, struct rchar_rndv_reader *
 }
 
 /* The program's memory for all of it, or NULL. */
-static struct rchar_transfer *pin(struct rchar_rndv_in *b, const struct iov_iter *to)
+static struct rchar_transfer *rndv_in_pin(struct rchar_rndv_in *b, const struct iov_iter *to)
 {
 	struct iov_iter iter = *to;
 	struct rchar_transfer *t;
@@ -260,7 +260,7 @@ static struct rchar_transfer *pin(struct rchar_rndv_in *b, const struct iov_iter
 }
 
 /* Nothing writes to the program's memory any more when this returns. True: it is read. */
-static bool read_to(struct rchar_rndv_in *b, struct rchar_transfer *t)
+static bool rndv_in_read_to(struct rchar_rndv_in *b, struct rchar_transfer *t)
 {
 	rchar_transfer_start(t, NULL);
 	if (wait_for_completion_interruptible(&t->done)) {
@@ -276,7 +276,7 @@ static bool read_to(struct rchar_rndv_in *b, struct rchar_transfer *t)
  * @reader: after rchar_rndv_expect()
  * @to: the same; advanced behind what is read
  *
- * Takes the rendezvous that came, if one did; or leaves it to work().
+ * Takes the rendezvous that came, if one did; or leaves it to rndv_in_work().
  *
  * Context: process; waits for the READ, and for the end of the connection should a
  * signal come then.
@@ -298,7 +298,7 @@ ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader
 	if (!b)
 		return 0;
 	if (!signal_pending(current) && keyless_reads(b))
-		t = pin(b, to);
+		t = rndv_in_pin(b, to);
 	if (!t) {
 		spin_lock_bh(&session->lock);
 		b->state = WORKING;
@@ -306,13 +306,13 @@ ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader
 		queue_work(rndv_wq, &b->work);
 		return 0;
 	}
-	if (settle(b, read_to(b, t))) {
+	if (rndv_in_settle(b, rndv_in_read_to(b, t))) {
 		done = b->io.len;
 		iov_iter_advance(to, done);
 		rchar_stats_inc(&session->channel->stats.rndv_placed);
 	}
 	rchar_transfer_put(t);
-	release(b);
+	rndv_in_release(b);
 	return done;
 }
 
@@ -322,17 +322,17 @@ static bool hand_over(struct rchar_session *s, struct rchar_rndv_in *b)
 	struct rchar_rndv *rndv = rchar_session_priv(s);
 	struct rchar_rndv_reader *reader = rndv->reader;
 
-	if (!reader || !fits(s, reader, b))
+	if (!reader || !rndv_in_fits(s, reader, b))
 		return false;
 	rndv->reader = NULL;
-	give(b, reader);
+	rndv_in_give(b, reader);
 	wake_up_interruptible(&s->rx.wait);
 	return true;
 }
 
 /* ---- frames ---- */
 
-static struct rchar_rndv_in *create(struct rchar_session *s,
+static struct rchar_rndv_in *rndv_in_create(struct rchar_session *s,
 				    const struct rchar_wire_rndv *wire)
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
@@ -344,20 +344,20 @@ static struct rchar_rndv_in *create(struct rchar_session *s,
 	rchar_session_get(s);
 	b->session = s;
 	b->id = wire->id;
-	INIT_WORK(&b->work, work);
+	INIT_WORK(&b->work, rndv_in_work);
 	INIT_LIST_HEAD(&b->segs);
 	INIT_LIST_HEAD(&b->io.entry);
 	b->io.keys = &b->keys;
 	b->io.offset = le32_to_cpu(wire->offset);
 	b->io.len = le32_to_cpu(wire->len);
 	b->io.vecs = b->vecs;
-	b->io.end = io_end;
+	b->io.end = rndv_in_io_end;
 	rchar_keys_init(&b->keys, 0);
 	b->answer = rchar_txbuf_alloc_reply(RCHAR_OP_RNDV_DONE, sizeof(struct rchar_wire_rndv_done),
 					    s->link->account);
 	if (!b->answer || rchar_keys_one(&b->keys, b->io.offset + b->io.len,
 					 le32_to_cpu(wire->attempt), le32_to_cpu(wire->key))) {
-		release(b);
+		rndv_in_release(b);
 		return NULL;
 	}
 	return b;
@@ -383,13 +383,13 @@ enum rchar_frame_error rchar_rndv_receive(struct rchar_session *session,
 	error = rchar_rndv_check(&wire);
 	if (error)
 		return error;
-	b = create(session, &wire);
+	b = rndv_in_create(session, &wire);
 	if (!b) {
 		*ret = -ENOMEM;
 		return RCHAR_FRAME_OK;
 	}
 	if (!rchar_session_take_window(session, b->io.len, 0)) {
-		release(b);
+		rndv_in_release(b);
 		return RCHAR_FRAME_OK;
 	}
 	rndv->left = b->io.len;

@@ -58,7 +58,7 @@ struct rchar_rndv_out {
 
 /* ---- memory ---- */
 
-static bool pin(struct rchar_rndv_out *b, struct iov_iter *from, u32 len)
+static bool rndv_out_pin(struct rchar_rndv_out *b, struct iov_iter *from, u32 len)
 {
 	unsigned long addr = rchar_compat_iter_addr(from);
 	int want, got;
@@ -72,7 +72,7 @@ static bool pin(struct rchar_rndv_out *b, struct iov_iter *from, u32 len)
 	return got == want;
 }
 
-static void release(struct rchar_rndv_out *b)
+static void rndv_out_release(struct rchar_rndv_out *b)
 {
 	if (b->nr_pages)
 		rchar_unpin(current->mm, b->pages, b->nr_pages, false);
@@ -84,7 +84,7 @@ static void release(struct rchar_rndv_out *b)
 
 /* ---- registration ---- */
 
-static struct rchar_mrs *mrs_of(struct rchar_rndv_out *b)
+static struct rchar_mrs *rndv_out_mrs_of(struct rchar_rndv_out *b)
 {
 	return &b->lane->mrs[RCHAR_MRS_ONE];
 }
@@ -95,16 +95,16 @@ static void rndv_lane_gone(struct rchar_mr_owner *owner)
 	struct rchar_rndv_out *b = container_of(owner, struct rchar_rndv_out, owner);
 	struct rchar_session *s = b->session;
 
-	rchar_mr_free(mrs_of(b), &b->mr);
+	rchar_mr_free(rndv_out_mrs_of(b), &b->mr);
 	WRITE_ONCE(b->gone, true);
 	list_del_init(&owner->entry);
 	wake_up_all(&s->tx.ack_wait);
 }
 
 /* From here on the peer may read. */
-static bool enlist(struct rchar_rndv_out *b)
+static bool rndv_out_enlist(struct rchar_rndv_out *b)
 {
-	struct rchar_mrs *mrs = mrs_of(b);
+	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
 	bool ok;
 
 	mutex_lock(&mrs->lock);
@@ -125,7 +125,7 @@ static bool enlist(struct rchar_rndv_out *b)
 /* Afterwards the peer can not read any more. Sleeps. */
 static void take_back(struct rchar_rndv_out *b)
 {
-	struct rchar_mrs *mrs = mrs_of(b);
+	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
 
 	mutex_lock(&mrs->lock);
 	if (!list_empty(&b->owner.entry) && !rchar_mr_invalidate(mrs, &b->mr)) {
@@ -142,7 +142,7 @@ static void take_back(struct rchar_rndv_out *b)
 /* ---- frames ---- */
 
 /* Tell the peer. 0, or as rchar_session_submit(). */
-static int offer(struct rchar_rndv_out *b)
+static int rndv_out_offer(struct rchar_rndv_out *b)
 {
 	struct rchar_session *s = b->session;
 	struct rchar_rndv *rndv = rchar_session_priv(s);
@@ -208,7 +208,7 @@ enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
 }
 
 /* The bytes, in frames. */
-static bool build(struct rchar_rndv_out *b, struct list_head *frames)
+static bool rndv_out_build(struct rchar_rndv_out *b, struct list_head *frames)
 {
 	u32 done = 0, max = rchar_session_frame_max(b->session);
 
@@ -236,7 +236,7 @@ static bool build(struct rchar_rndv_out *b, struct list_head *frames)
 	return true;
 }
 
-static bool settled(struct rchar_rndv_out *b)
+static bool rndv_out_settled(struct rchar_rndv_out *b)
 {
 	return READ_ONCE(b->answered) || READ_ONCE(b->gone);
 }
@@ -260,8 +260,8 @@ static void wait_for_peer(struct rchar_rndv_out *b)
 {
 	wait_queue_head_t *wq = &b->session->tx.ack_wait;
 
-	if (wait_event_interruptible(*wq, settled(b) || pointless(b)) || !settled(b))
-		wait_event_timeout(*wq, settled(b), GRACE);
+	if (wait_event_interruptible(*wq, rndv_out_settled(b) || pointless(b)) || !rndv_out_settled(b))
+		wait_event_timeout(*wq, rndv_out_settled(b), GRACE);
 }
 
 /*
@@ -290,7 +290,7 @@ static ssize_t conclude(struct rchar_rndv_out *b)
 	LIST_HEAD(frames);
 
 	rchar_inject_delay(RCHAR_DELAY_CONCLUDE);
-	built = taken || build(b, &frames);
+	built = taken || rndv_out_build(b, &frames);
 	spin_lock_bh(&s->lock);
 	rndv->out = NULL;
 	s->tx.unframed = 0;
@@ -339,13 +339,13 @@ ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u
 	b->session = session;
 	b->lane = rchar_flow_get_lane(session->flow);
 	/* Over iWARP the peer would decline. */
-	if (!b->lane || b->lane->signal_all || rchar_mrs_pages(mrs_of(b)) < 2)
+	if (!b->lane || b->lane->signal_all || rchar_mrs_pages(rndv_out_mrs_of(b)) < 2)
 		goto out;
 	/* At any alignment. */
-	len = min_t(u32, len, (rchar_mrs_pages(mrs_of(b)) - 1) * PAGE_SIZE);
-	if (len < RCHAR_WIRE_RNDV_MIN || !pin(b, from, len))
+	len = min_t(u32, len, (rchar_mrs_pages(rndv_out_mrs_of(b)) - 1) * PAGE_SIZE);
+	if (len < RCHAR_WIRE_RNDV_MIN || !rndv_out_pin(b, from, len))
 		goto out;
-	if (!enlist(b) || offer(b)) {
+	if (!rndv_out_enlist(b) || rndv_out_offer(b)) {
 		take_back(b);
 		goto out;
 	}
@@ -358,6 +358,6 @@ ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u
 			rchar_stats_inc(&session->channel->stats.rndv_sent);
 	}
 out:
-	release(b);
+	rndv_out_release(b);
 	return ret;
 }

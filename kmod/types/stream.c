@@ -44,7 +44,7 @@ static void advance_seg(struct rchar_session *s, struct rchar_seg *seg, u32 byte
 }
 
 /* Returns bytes moved; -EFAULT only when none were and user memory faults. */
-static ssize_t drain(struct rchar_session *s, struct iov_iter *to)
+static ssize_t stream_drain(struct rchar_session *s, struct iov_iter *to)
 {
 	struct rchar_seg *seg;
 	ssize_t done = 0;
@@ -79,9 +79,9 @@ static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
 	return done ?: ret;
 }
 
-static ssize_t read_iter(struct kiocb *iocb, struct iov_iter *to)
+static ssize_t stream_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	return rchar_chardev_read(iocb, to, drain, wait_for_bytes);
+	return rchar_chardev_read(iocb, to, stream_drain, wait_for_bytes);
 }
 
 /* ---- write ---- */
@@ -149,7 +149,7 @@ static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
 	return write_frame(s, from, room, rchar_chardev_gfp(iocb));
 }
 
-static ssize_t write_iter(struct kiocb *iocb, struct iov_iter *from)
+static ssize_t stream_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	struct rchar_session *s = iocb->ki_filp->private_data;
 	size_t len = iov_iter_count(from);
@@ -252,8 +252,8 @@ static const struct file_operations stream_fops = {
 	.owner = THIS_MODULE,
 	.open = rchar_chardev_open,
 	.release = rchar_chardev_release,
-	.read_iter = read_iter,
-	.write_iter = write_iter,
+	.read_iter = stream_read_iter,
+	.write_iter = stream_write_iter,
 	.splice_read = rchar_compat_splice_read,
 	.splice_write = iter_file_splice_write,
 	.poll = rchar_chardev_poll,

@@ -36,7 +36,7 @@ static void release_pages_of(struct rchar_transfer *t, bool dirty)
 	t->mm = NULL;
 }
 
-static void release(struct kref *ref)
+static void transfer_release(struct kref *ref)
 {
 	struct rchar_transfer *t = container_of(ref, struct rchar_transfer, ref);
 
@@ -53,10 +53,10 @@ static void release(struct kref *ref)
  */
 void rchar_transfer_put(struct rchar_transfer *t)
 {
-	kref_put(&t->ref, release);
+	kref_put(&t->ref, transfer_release);
 }
 
-static void count(const struct rchar_transfer *t)
+static void transfer_count(const struct rchar_transfer *t)
 {
 	struct rchar_stats *stats = &t->session->channel->stats;
 
@@ -69,13 +69,13 @@ static void count(const struct rchar_transfer *t)
 }
 
 /* Everything but what rdma.c does. */
-static void finish(struct rchar_transfer *t, bool dirty)
+static void transfer_finish(struct rchar_transfer *t, bool dirty)
 {
 	struct kiocb *iocb = t->iocb;
 	long ret = t->io.error ?: (long)t->io.len;
 
 	if (!t->io.error && t->counted)
-		count(t);
+		transfer_count(t);
 	/* The program may look at its memory as soon as it is told. */
 	if (t->mm)
 		release_pages_of(t, dirty);
@@ -89,7 +89,7 @@ static void finish_work(struct work_struct *work)
 {
 	struct rchar_transfer *t = container_of(work, struct rchar_transfer, work);
 
-	finish(t, !t->io.write);
+	transfer_finish(t, !t->io.write);
 }
 
 /* They were made dirty before; who cleaned them since has to be told again. */
@@ -103,14 +103,14 @@ static bool all_dirty(const struct rchar_transfer *t)
 	return true;
 }
 
-static void io_end(struct rchar_io *io)
+static void transfer_io_end(struct rchar_io *io)
 {
 	struct rchar_transfer *t = container_of(io, struct rchar_transfer, io);
 
 	if (t->mm_held || (t->mm && !io->write && !all_dirty(t)))
 		queue_work(transfer_wq, &t->work);
 	else
-		finish(t, false);
+		transfer_finish(t, false);
 }
 
 /**
@@ -148,12 +148,12 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
 	t->io.offset = offset;
 	t->io.write = write;
 	t->io.vecs = t->vecs;
-	t->io.end = io_end;
+	t->io.end = transfer_io_end;
 	return t;
 }
 
 /* A piece of memory within one page; joined to the last one when it follows on it. */
-static void add_vec(struct rchar_transfer *t, unsigned int *nr, struct page *page, u32 at,
+static void transfer_add_vec(struct rchar_transfer *t, unsigned int *nr, struct page *page, u32 at,
 		    u32 len)
 {
 	struct bio_vec *last = *nr ? &t->vecs[*nr - 1] : NULL;
@@ -167,7 +167,7 @@ static void add_vec(struct rchar_transfer *t, unsigned int *nr, struct page *pag
 	t->vecs[(*nr)++] = (struct bio_vec){ page, len, at };
 }
 
-static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter *iter,
+static int transfer_pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter *iter,
 		    size_t len)
 {
 	unsigned long addr = rchar_compat_iter_addr(iter);
@@ -181,7 +181,7 @@ static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter 
 		return got;
 	for (i = 0; i < got; i++, at = 0) {
 		n = min_t(size_t, len - done, PAGE_SIZE - at);
-		add_vec(t, nr, t->pages[t->nr_pages++], at, n);
+		transfer_add_vec(t, nr, t->pages[t->nr_pages++], at, n);
 		done += n;
 	}
 	iov_iter_advance(iter, done);
@@ -189,7 +189,7 @@ static int pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter 
 }
 
 /* As much as there is, and as the transfer has room for: see @t->io.len. */
-static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len,
+static int transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len,
 	       const struct mm_struct *kept)
 {
 	struct mm_struct *mm = current->mm;
@@ -200,7 +200,7 @@ static int pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len,
 		size_t n = min(len - t->io.len, rchar_compat_iter_len(iter));
 
 		if (n)
-			ret = pin_some(t, &nr, iter, n);
+			ret = transfer_pin_some(t, &nr, iter, n);
 		else
 			iov_iter_advance(iter, 0);	/* behind an empty segment */
 	}
@@ -244,7 +244,7 @@ struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
 	t = rchar_transfer_create(session, keys, offset, write, pages, gfp);
 	if (!t)
 		return ERR_PTR(-ENOMEM);
-	ret = pin(t, iter, len, kept);
+	ret = transfer_pin(t, iter, len, kept);
 	if (!ret)
 		return t;
 	rchar_transfer_put(t);
@@ -268,7 +268,7 @@ int rchar_transfer_bounce(struct rchar_transfer *t, size_t len)
 		if (!page)
 			return -ENOMEM;
 		t->pages[t->nr_pages++] = page;
-		add_vec(t, &nr, page, 0, min_t(size_t, len - t->io.len, PAGE_SIZE));
+		transfer_add_vec(t, &nr, page, 0, min_t(size_t, len - t->io.len, PAGE_SIZE));
 	}
 	return 0;
 }
