@@ -14,7 +14,7 @@ void rchar_keys_init(struct rchar_keys *keys, u64 size)
 	int i;
 
 	keys->size = size;
-	xa_init(&keys->blocks);
+	xa_init(&keys->arrays);
 	for (i = 0; i < ARRAY_SIZE(keys->queues); i++) {
 		INIT_LIST_HEAD(&keys->queues[i].entry);
 		INIT_LIST_HEAD(&keys->queues[i].ios);
@@ -29,11 +29,11 @@ void rchar_keys_init(struct rchar_keys *keys, u64 size)
 void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account)
 {
 	unsigned long index;
-	u32 *block;
+	u32 *array;
 
-	xa_for_each(&keys->blocks, index, block)
-		kfree(block);
-	xa_destroy(&keys->blocks);
+	xa_for_each(&keys->arrays, index, array)
+		kfree(array);
+	xa_destroy(&keys->arrays);
 	if (keys->held)
 		rchar_account_release(account, keys->held);
 }
@@ -54,29 +54,29 @@ bool rchar_keys_complete(const struct rchar_keys *keys, u32 attempt)
 }
 
 /* Room for @n keys. */
-static u32 *new_block(struct rchar_keys *keys, unsigned long at, unsigned int n)
+static u32 *new_array(struct rchar_keys *keys, unsigned long at, unsigned int n)
 {
-	u32 *block = kmalloc_array(n, sizeof(*block), GFP_ATOMIC | __GFP_NOWARN);
+	u32 *array = kmalloc_array(n, sizeof(*array), GFP_ATOMIC | __GFP_NOWARN);
 
-	if (!block)
+	if (!array)
 		return NULL;
-	if (xa_err(xa_store(&keys->blocks, at, block, GFP_ATOMIC | __GFP_NOWARN))) {
-		kfree(block);
+	if (xa_err(xa_store(&keys->arrays, at, array, GFP_ATOMIC | __GFP_NOWARN))) {
+		kfree(array);
 		return NULL;
 	}
-	return block;
+	return array;
 }
 
 /* The peer answers for the memory: it chooses how many keys there are. */
-static int add_block(struct rchar_keys *keys, unsigned long at, struct rchar_account *account,
-		     u32 **block)
+static int add_array(struct rchar_keys *keys, unsigned long at, struct rchar_account *account,
+		     u32 **array)
 {
-	const u64 bytes = RCHAR_WIRE_MAP_KEYS * sizeof(**block);
+	const u64 bytes = RCHAR_WIRE_MAP_KEYS * sizeof(**array);
 
 	if (!rchar_account_hold(account, bytes))
 		return -ENOBUFS;
-	*block = new_block(keys, at, RCHAR_WIRE_MAP_KEYS);
-	if (!*block) {
+	*array = new_array(keys, at, RCHAR_WIRE_MAP_KEYS);
+	if (!*array) {
 		rchar_account_release(account, bytes);
 		return -ENOMEM;
 	}
@@ -84,13 +84,13 @@ static int add_block(struct rchar_keys *keys, unsigned long at, struct rchar_acc
 	return 0;
 }
 
-static int block_for(struct rchar_keys *keys, u64 index, struct rchar_account *account,
-		     u32 **block)
+static int array_for(struct rchar_keys *keys, u64 index, struct rchar_account *account,
+		     u32 **array)
 {
 	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
 
-	*block = xa_load(&keys->blocks, at);
-	return *block ? 0 : add_block(keys, at, account, block);
+	*array = xa_load(&keys->arrays, at);
+	return *array ? 0 : add_array(keys, at, account, array);
 }
 
 /**
@@ -108,7 +108,7 @@ int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map,
 		   const __le32 *values, struct rchar_account *account)
 {
 	u32 i, first = le32_to_cpu(map->first), count = le32_to_cpu(map->count);
-	u32 *block;
+	u32 *array;
 	int ret;
 
 	if (!first) {
@@ -120,10 +120,10 @@ int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map,
 	    le32_to_cpu(map->attempt) != keys->attempt)
 		return -EPROTO;
 	for (i = 0; i < count; i++) {
-		ret = block_for(keys, first + i, account, &block);
+		ret = array_for(keys, first + i, account, &array);
 		if (ret)
 			return ret;
-		block[(first + i) % RCHAR_WIRE_MAP_KEYS] = le32_to_cpu(values[i]);
+		array[(first + i) % RCHAR_WIRE_MAP_KEYS] = le32_to_cpu(values[i]);
 	}
 	keys->have += count;
 	return 0;
@@ -141,11 +141,11 @@ int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map,
  */
 int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
 {
-	u32 *block = new_block(keys, 0, 1);
+	u32 *array = new_array(keys, 0, 1);
 
-	if (!block)
+	if (!array)
 		return -ENOMEM;
-	*block = key;
+	*array = key;
 	keys->size = size;
 	keys->attempt = attempt;
 	keys->shift = order_base_2(size) ?: 1;	/* 0: there are none */
@@ -161,7 +161,7 @@ int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
 u32 rchar_keys_at(struct rchar_keys *keys, u64 offset)
 {
 	u64 index = offset >> keys->shift;
-	u32 *block = xa_load(&keys->blocks, index / RCHAR_WIRE_MAP_KEYS);
+	u32 *array = xa_load(&keys->arrays, index / RCHAR_WIRE_MAP_KEYS);
 
-	return block[index % RCHAR_WIRE_MAP_KEYS];
+	return array[index % RCHAR_WIRE_MAP_KEYS];
 }

@@ -25,10 +25,10 @@ struct rchar_io_queue {
 /**
  * struct rchar_keys - the peer's keys of a region; flow->lock
  * @size: bytes of the region
- * @blocks: by index / RCHAR_WIRE_MAP_KEYS: arrays of that many keys
+ * @arrays: by index / RCHAR_WIRE_MAP_KEYS: arrays of that many keys
  * @held: bytes of them that count against the account of the peer
  * @attempt: of the connection on which they are valid
- * @shift: a chunk has 1 << @shift bytes
+ * @shift: a block has 1 << @shift bytes
  * @have: keys received for @attempt; all there are when the region is covered
  * @queues: what waits to use them: [0] READs and atomic operations, [1] WRITEs. A queue is
  *	    only looked at when it can be posted, so that nobody's requests make others slow.
@@ -38,7 +38,7 @@ struct rchar_io_queue {
  */
 struct rchar_keys {
 	u64 size;
-	struct xarray blocks;
+	struct xarray arrays;
 	u64 held;
 	u32 attempt;
 	u8 shift;

@@ -162,8 +162,8 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle, struct rchar_onesided_wr, entry);
-	u64 offset = io->offset + io->pos, chunk = 1ULL << io->keys->shift;
-	u32 len = min_t(u64, io->len - io->pos, chunk - (offset & (chunk - 1)));
+	u64 offset = io->offset + io->pos, block = 1ULL << io->keys->shift;
+	u32 len = min_t(u64, io->len - io->pos, block - (offset & (block - 1)));
 	const struct ib_send_wr *bad;
 
 	r->io = io;
@@ -176,7 +176,7 @@ static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 		return false;
 	}
 	r->cqe.done = rdma_done;
-	onesided_fill_wr(r, offset & (chunk - 1), rchar_keys_at(io->keys, offset));
+	onesided_fill_wr(r, offset & (block - 1), rchar_keys_at(io->keys, offset));
 	rchar_sq_begin(&lane->sq);
 	list_del(&r->entry);
 	lane->onesided.used++;

@@ -312,13 +312,13 @@ enum rchar_frame_error rchar_map_check(const struct rchar_wire_map *map, u32 len
 	u64 first = le32_to_cpu(map->first), count = le32_to_cpu(map->count), all;
 
 	if (map->reserved[0] || map->reserved[1] || map->reserved[2] ||
-	    map->shift < RCHAR_WIRE_CHUNK_SHIFT_MIN ||
-	    map->shift > RCHAR_WIRE_CHUNK_SHIFT_MAX ||
+	    map->shift < RCHAR_WIRE_BLOCK_SHIFT_MIN ||
+	    map->shift > RCHAR_WIRE_BLOCK_SHIFT_MAX ||
 	    !count || count > RCHAR_WIRE_MAP_KEYS ||
 	    len != sizeof(*map) + count * sizeof(map->keys[0]))
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	all = ((size - 1) >> map->shift) + 1;
-	return all <= RCHAR_WIRE_CHUNKS_MAX && first + count <= all ?
+	return all <= RCHAR_WIRE_BLOCKS_MAX && first + count <= all ?
 	       RCHAR_FRAME_OK : RCHAR_FRAME_BAD_PAYLOAD;
 }
 

@@ -106,9 +106,9 @@ struct rchar_wire_region {
 /* MAP: keys of the region, valid on one connection. */
 struct rchar_wire_map {
 	__le32 attempt;		/* of the connection: its private data */
-	__le32 first;		/* index of the first chunk */
-	__le32 count;		/* keys that follow, one for each chunk */
-	__u8 shift;		/* a chunk has 1 << shift bytes; its own offsets from 0 */
+	__le32 first;		/* index of the first block */
+	__le32 count;		/* keys that follow, one for each block */
+	__u8 shift;		/* a block has 1 << shift bytes; its own offsets from 0 */
 	__u8 reserved[3];
 	__le32 keys[];
 };
@@ -171,10 +171,10 @@ enum rchar_call_status {
 };
 
 /* Chunks of a region: from one page to 1 GiB. */
-#define RCHAR_WIRE_CHUNK_SHIFT_MIN	12
-#define RCHAR_WIRE_CHUNK_SHIFT_MAX	30
+#define RCHAR_WIRE_BLOCK_SHIFT_MIN	12
+#define RCHAR_WIRE_BLOCK_SHIFT_MAX	30
 /* Chunks of a region at most: keys are memory at who connects. */
-#define RCHAR_WIRE_CHUNKS_MAX	(1u << 20)
+#define RCHAR_WIRE_BLOCKS_MAX	(1u << 20)
 /* Keys of one MAP at most: with what is before them less than a page. */
 #define RCHAR_WIRE_MAP_KEYS		1000
 

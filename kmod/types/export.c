@@ -21,8 +21,8 @@
 #include "session/session_priv.h"
 #include "session/type.h"
 
-/* Pages of a chunk at most: 1 MiB. Devices may allow fewer. */
-#define CHUNK_PAGES_MAX		256
+/* Pages of a block at most: 1 MiB. Devices may allow fewer. */
+#define BLOCK_PAGES_MAX		256
 
 /*
  * A peer that takes frames one by one makes each batch slow, and others wait for the lock: so
@@ -67,11 +67,11 @@ static void export_unmap(struct rchar_export *export)
 
 	lockdep_assert_held(&export_mrs_of(lane)->lock);
 	for (i = 0; i < export->nr; i++) {
-		rchar_mr_free(export_mrs_of(lane), &export->chunks[i]);
+		rchar_mr_free(export_mrs_of(lane), &export->blocks[i]);
 		cond_resched();
 	}
-	kvfree(export->chunks);
-	export->chunks = NULL;
+	kvfree(export->blocks);
+	export->blocks = NULL;
 	export->nr = 0;
 	list_del_init(&export->owner.entry);
 	/* The last touch: who sees that there is no lane may free it. */
@@ -84,12 +84,12 @@ static void export_lane_gone(struct rchar_mr_owner *owner)
 	export_unmap(container_of(owner, struct rchar_export, owner));
 }
 
-static int export_map_chunk(struct rchar_export *export, struct rchar_lane *lane, u32 i)
+static int export_map_block(struct rchar_export *export, struct rchar_lane *lane, u32 i)
 {
 	unsigned long first = (unsigned long)i << (export->shift - PAGE_SHIFT);
 	unsigned long n = min(export->region->nr_pages - first,
 			      1UL << (export->shift - PAGE_SHIFT));
-	struct rchar_mr *m = &export->chunks[i];
+	struct rchar_mr *m = &export->blocks[i];
 	int ret;
 
 	ret = rchar_mr_map(export_mrs_of(lane), m, export->region->pages + first, n, 0,
@@ -99,7 +99,7 @@ static int export_map_chunk(struct rchar_export *export, struct rchar_lane *lane
 	return ret;
 }
 
-static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
+static int register_blocks(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int access = IB_ACCESS_REMOTE_READ;
 	u32 i, n, slow = 0;
@@ -116,12 +116,12 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
 			return -ECONNRESET;
 		for (n = 0; n < RCHAR_MR_BATCH && i + n < export->nr; n++) {
-			ret = export_map_chunk(export, lane, i + n);
+			ret = export_map_block(export, lane, i + n);
 			if (ret)
 				return ret;
 		}
 		rchar_inject_delay(RCHAR_DELAY_REGISTER);
-		ret = rchar_mr_register(export_mrs_of(lane), &export->chunks[i], n, access);
+		ret = rchar_mr_register(export_mrs_of(lane), &export->blocks[i], n, access);
 		if (ret)
 			return ret;
 		slow += time_after(jiffies, begun + msecs_to_jiffies(SLOW_MS));
@@ -133,9 +133,9 @@ static int register_chunks(struct rchar_export *export, struct rchar_lane *lane)
 	return 0;
 }
 
-static u8 chunk_shift(const struct ib_device *dev)
+static u8 block_shift(const struct ib_device *dev)
 {
-	u32 pages = min_t(u32, dev->attrs.max_fast_reg_page_list_len, CHUNK_PAGES_MAX);
+	u32 pages = min_t(u32, dev->attrs.max_fast_reg_page_list_len, BLOCK_PAGES_MAX);
 
 	return PAGE_SHIFT + ilog2(max(pages, 1u));
 }
@@ -145,18 +145,18 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 	int ret;
 
 	lockdep_assert_held(&export_mrs_of(lane)->lock);
-	export->shift = chunk_shift(lane->cm_id->device);
+	export->shift = block_shift(lane->cm_id->device);
 	export->nr = ((export->region->size - 1) >> export->shift) + 1;
-	export->chunks = kvcalloc(export->nr, sizeof(*export->chunks),
+	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks),
 				  GFP_KERNEL | __GFP_NOWARN);
-	if (!export->chunks) {
+	if (!export->blocks) {
 		export->nr = 0;
 		return -ENOMEM;
 	}
 	kref_get(&lane->ref);
 	set_lane(export, lane);
 	list_add(&export->owner.entry, &export_mrs_of(lane)->owners);
-	ret = register_chunks(export, lane);
+	ret = register_blocks(export, lane);
 	/* On a lane that is going some may still be in the send queue: they are freed when
 	 * that is drained.
 	 */
@@ -183,7 +183,7 @@ static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 atte
 		return NULL;
 	rchar_txbuf_append(txb, &map, sizeof(map));
 	for (i = 0; i < count; i++) {
-		__le32 key = cpu_to_le32(export->chunks[first + i].mr->rkey);
+		__le32 key = cpu_to_le32(export->blocks[first + i].mr->rkey);
 
 		rchar_txbuf_append(txb, &key, sizeof(key));
 	}
@@ -337,10 +337,10 @@ static void export_free(struct rchar_session *s)
  */
 static u64 export_cost_of(const struct rchar_region *region)
 {
-	u64 chunks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
-	u64 maps = 2 * DIV_ROUND_UP_ULL(chunks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
+	u64 blocks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
+	u64 maps = 2 * DIV_ROUND_UP_ULL(blocks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
 
-	return RCHAR_SESSION_COST + region->nr_pages * 80 + chunks * 1024 + maps * PAGE_SIZE;
+	return RCHAR_SESSION_COST + region->nr_pages * 80 + blocks * 1024 + maps * PAGE_SIZE;
 }
 
 static bool has_atomics(struct rchar_link *link, u32 session)

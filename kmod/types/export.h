@@ -21,12 +21,12 @@ struct rchar_session;
  * @region: holds a reference, until the session is dead and the keys are void; session lock
  * @work: makes keys for a connection that came up, or takes them back
  * @lock: protects the pointer @lane
- * @lane: where @chunks are registered; holds a reference. All below is protected by the lock
+ * @lane: where @blocks are registered; holds a reference. All below is protected by the lock
  *	  of its registrations, of kind RCHAR_MRS_MANY.
  * @owner: of those
- * @nr: length of @chunks
- * @shift: a chunk has 1 << @shift bytes
- * @chunks: memory regions, one after the other
+ * @nr: length of @blocks
+ * @shift: a block has 1 << @shift bytes
+ * @blocks: memory regions, one after the other
  */
 struct rchar_export {
 	struct rchar_session *session;
@@ -37,7 +37,7 @@ struct rchar_export {
 	struct rchar_mr_owner owner;
 	u32 nr;
 	u8 shift;
-	struct rchar_mr *chunks;
+	struct rchar_mr *blocks;
 };
 
 int rchar_export_init(void);

@@ -25,7 +25,7 @@
 #define SESSIONS 30		/* 120 MiB of keys */
 #define HONEST (1 << 20)	/* what others are counted for meanwhile */
 #define SHIFT 19
-#define SIZE ((uint64_t)RCHAR_WIRE_CHUNKS_MAX << SHIFT)
+#define SIZE ((uint64_t)RCHAR_WIRE_BLOCKS_MAX << SHIFT)
 
 /* ---- the exporter, a process of its own ---- */
 
@@ -115,7 +115,7 @@ static void say_opened(struct exporter *e)
 
 static void say_map(struct exporter *e)
 {
-	uint32_t i, n = RCHAR_WIRE_CHUNKS_MAX - e->chunk;
+	uint32_t i, n = RCHAR_WIRE_BLOCKS_MAX - e->chunk;
 	struct rchar_wire_map *m;
 	struct frame f;
 
@@ -132,7 +132,7 @@ static void say_map(struct exporter *e)
 		m->keys[i] = htole32(e->mr->rkey);
 	say(e, &f);
 	e->chunk += n;
-	if (e->chunk == RCHAR_WIRE_CHUNKS_MAX)
+	if (e->chunk == RCHAR_WIRE_BLOCKS_MAX)
 		next_session(e);
 }
 
