@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keys of a region. Each session of a peer has its own, in the protection domain of its
- * connection: what one peer was told is of no use to another, and nothing of it is left
- * when the connection breaks.
+ * Keys of a region. Each session of a peer has its own keys, in the protection domain of its
+ * connection. Another peer cannot use these keys. They become invalid when the connection breaks.
  */
 #include "export.h"
 #include <linux/log2.h>
@@ -21,17 +20,21 @@
 #include "session/session_priv.h"
 #include "session/type.h"
 
-/* Pages of a block at most: 1 MiB. Devices may allow fewer. */
+/* Most pages of a block: 1 MiB. Devices may allow fewer. */
 #define BLOCK_PAGES_MAX		256
 
 /*
- * A peer that takes frames one by one makes each batch slow, and others wait for the lock: so
- * many slow batches of one region end the lane.
+ * A peer that accepts frames one by one delays every batch of registrations. Other sessions of the
+ * lane wait for the lock meanwhile. More than SLOW_MAX batches of one region that each take longer
+ * than SLOW_MS fail the lane.
  */
 #define SLOW_MS			4000
 #define SLOW_MAX		3
 
-/* Registering waits for completions, teardown of lanes waits for registering. */
+/*
+ * A workqueue of its own: registering waits for completions, and the teardown of lanes waits for
+ * registering.
+ */
 static struct workqueue_struct *export_wq;
 
 /* ---- one connection ---- */
@@ -74,7 +77,7 @@ static void export_unmap(struct rchar_export *export)
 	export->blocks = NULL;
 	export->nr = 0;
 	list_del_init(&export->owner.entry);
-	/* The last touch: who sees that there is no lane may free it. */
+	/* The last access to @export: a thread that sees no lane may free the export. */
 	set_lane(export, NULL);
 	rchar_lane_put(lane);
 }
@@ -157,15 +160,16 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 	set_lane(export, lane);
 	list_add(&export->owner.entry, &export_mrs_of(lane)->owners);
 	ret = register_blocks(export, lane);
-	/* On a lane that is going some may still be in the send queue: they are freed when
-	 * that is drained.
+	/*
+	 * On a failed lane, registrations may still be in the send queue. The teardown of the lane
+	 * drains the queue and then frees the registrations.
 	 */
 	if (ret && READ_ONCE(lane->state) == RCHAR_LANE_UP)
 		export_unmap(export);
 	return ret;
 }
 
-/* ---- telling the peer ---- */
+/* ---- MAP frames for the peer ---- */
 
 static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 attempt,
 				     u32 first, u32 count)
@@ -210,7 +214,7 @@ static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 		list_add_tail(&txb->queue, &frames);
 		n++;
 	}
-	/* A peer that connects again and again and takes none of them. */
+	/* Bound the MAP frames for a peer that reconnects repeatedly and acknowledges none. */
 	if (READ_ONCE(export->session->tx.frames) > 2 * n + RCHAR_EXPORT_STALE_MAX) {
 		rchar_txbuf_put_list(&frames);
 		return -ENOMEM;
@@ -220,7 +224,7 @@ static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 	return ret;
 }
 
-/* Returns an error only when the session cannot go on. */
+/* Register the region on the lane. Return an error only if the session cannot continue. */
 static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret = 0;
@@ -230,7 +234,7 @@ static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 		ret = export_map(export, lane);
 		if (!ret)
 			ret = export_tell(export, lane);
-		/* It is going: the next one gets keys of its own. */
+		/* The lane has failed: the session gets new keys on the next lane. */
 		if (READ_ONCE(lane->state) != RCHAR_LANE_UP)
 			ret = 0;
 	}
@@ -238,7 +242,10 @@ static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 	return ret;
 }
 
-/* Frames that a peer does not acknowledge keep the session, but not so much memory. */
+/*
+ * Frames that a peer does not acknowledge hold references to the dead session. Drop its region
+ * early, so that such a peer does not keep the region's memory allocated.
+ */
 static void drop_region(struct rchar_export *export)
 {
 	struct rchar_session *s = export->session;
@@ -253,8 +260,8 @@ static void drop_region(struct rchar_export *export)
 }
 
 /*
- * Take the keys back. Nothing makes new ones, as the session is over: when this returns no peer
- * can read or write a byte with them.
+ * Revoke the keys. The session is dead, so no thread creates new keys. After the return, no peer
+ * can read or write with the revoked keys.
  */
 static void export_revoke(struct rchar_export *export)
 {
@@ -262,7 +269,7 @@ static void export_revoke(struct rchar_export *export)
 
 	if (!lane)
 		return;
-	/* A lane that goes takes them back, too. */
+	/* The teardown of the lane also revokes the keys: check with the lock held. */
 	mutex_lock(&export_mrs_of(lane)->lock);
 	if (export->lane == lane)
 		export_unmap(export);
@@ -291,14 +298,14 @@ static void export_work(struct work_struct *work)
 	rchar_session_put(s);
 }
 
-/* The session's link came up, or it is over: that is dealt with later. */
+/* The session's link came up, or the session is dead: let @export->work handle the change. */
 static void export_update(struct rchar_session *s)
 {
 	struct rchar_export *export = rchar_session_priv(s);
 
 	rchar_session_get(s);
 	if (!queue_work(export_wq, &export->work))
-		rchar_session_put(s);	/* never the last */
+		rchar_session_put(s);	/* never the last reference */
 }
 
 static int export_create(struct rchar_session *s)
@@ -321,7 +328,7 @@ static void export_free(struct rchar_session *s)
 {
 	struct rchar_export *export = rchar_session_priv(s);
 
-	/* One that no peer got may go in a soft interrupt. */
+	/* export_accept() may discard a session without a link in a soft interrupt. */
 	if (s->link)
 		export_revoke(export);
 	if (export->region)
@@ -332,8 +339,8 @@ static void export_free(struct rchar_session *s)
 /* ---- sessions of peers ---- */
 
 /*
- * What registering a region costs, about: a scatterlist entry and an address for each page, a
- * memory region for each MiB, and MAP frames of two connections and those that are stale.
+ * The approximate memory cost of registering a region: a scatterlist entry and an address for each
+ * page, a memory region for each MiB, the MAP frames of two connections, and stale MAP frames.
  */
 static u64 export_cost_of(const struct rchar_region *region)
 {
@@ -353,7 +360,7 @@ static bool has_atomics(struct rchar_link *link, u32 session)
 	return has;
 }
 
-/* Into the link's table, and open: there is nobody to wait for. */
+/* Add the session to the link's table and open it at once: no program's open() is needed. */
 static bool open_session(struct rchar_session *s, struct rchar_link *link,
 			 const struct rchar_hdr *hdr)
 {
@@ -396,7 +403,7 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	ok = open_session(s, link, hdr);
 	spin_unlock(&s->lock);
 	if (ok)
-		return RCHAR_REASON_NONE;	/* the reference made above is the table's */
+		return RCHAR_REASON_NONE;	/* the link's table now owns the reference */
 	rchar_session_unhold_importer(s, link);
 	rchar_session_put(s);
 	return RCHAR_REASON_NO_MEMORY;
@@ -413,7 +420,10 @@ static u32 export_fill_opened(const struct rchar_session *s, void *payload)
 	return sizeof(*region);
 }
 
-/* Executed once, as frames are: memory for the answer comes first. */
+/*
+ * A sequenced frame is processed once, so a CALL is executed once. Allocate the answer before the
+ * execution: after a failed allocation the peer sends the CALL again.
+ */
 static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
 			enum rchar_frame_error *err)
 {
@@ -429,7 +439,7 @@ static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
 		return 0;
 	}
-	/* A peer that calls and does not listen to the answers. */
+	/* Bound the answers for a peer that keeps calling and does not acknowledge answers. */
 	if (rchar_session_too_many_replies(s->flow))
 		return -ENOBUFS;
 	txb = rchar_txbuf_alloc_reply(RCHAR_OP_RESULT, sizeof(result), s->link->account);
@@ -454,7 +464,7 @@ static int export_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
 	return 0;
 }
 
-/* The importer has closed its file, and all of its frames are here. */
+/* The importer has closed its file, and all frames of the importer have arrived. */
 static enum rchar_frame_error export_fin(struct rchar_session *s)
 {
 	rchar_session_die(s, RCHAR_REASON_NONE, 0);
@@ -478,7 +488,7 @@ static struct rchar_session *next_with_keys(struct rchar_channel *channel)
 	return found;
 }
 
-/* When this returns no peer reads or writes a byte. */
+/* Revoke the keys of all sessions. After the return, no peer reads or writes the region. */
 static void export_channel_revoke(struct rchar_channel *channel)
 {
 	struct rchar_session *s;
@@ -507,7 +517,9 @@ const struct rchar_type rchar_export_type = {
 };
 
 /**
- * rchar_export_init() - at module load
+ * rchar_export_init() - create the workqueue at module load
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_export_init(void)
 {
@@ -517,7 +529,7 @@ int rchar_export_init(void)
 }
 
 /**
- * rchar_export_exit() - at module unload, when no session is left
+ * rchar_export_exit() - destroy the workqueue at module unload, after the last session
  */
 void rchar_export_exit(void)
 {

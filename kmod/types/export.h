@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A region as one peer sees it: the keys of one session on one connection. */
+/* An export: the keys with which one session of a peer accesses a region on one connection. */
 #ifndef RCHAR_EXPORT_H
 #define RCHAR_EXPORT_H
 
@@ -8,7 +8,7 @@
 #include <linux/workqueue.h>
 #include "link/mr.h"
 
-/* MAP frames of earlier connections that may wait beside those of two. */
+/* MAP frames that a session may queue in addition to the MAP frames of two connections. */
 #define RCHAR_EXPORT_STALE_MAX	8
 
 struct rchar_lane;
@@ -16,17 +16,20 @@ struct rchar_region;
 struct rchar_session;
 
 /**
- * struct rchar_export - keys of a session: the private data of the type
- * @session: the session; @work holds a reference
- * @region: holds a reference, until the session is dead and the keys are void; session lock
- * @work: makes keys for a connection that came up, or takes them back
+ * struct rchar_export - keys of one session: the private data of the type
+ * @session: the session; a queued @work holds a reference
+ * @region: the region, with a reference until the session is dead and its keys are invalid;
+ *	    session lock
+ * @work: registers the region on a new connection, or revokes the keys of a dead session
  * @lock: protects the pointer @lane
- * @lane: where @blocks are registered; holds a reference. All below is protected by the lock
- *	  of its registrations, of kind RCHAR_MRS_MANY.
- * @owner: of those
+ * @lane: the lane on which @blocks are registered, with a reference, or NULL
+ * @owner: entry in the lane's list of owners
  * @nr: length of @blocks
  * @shift: a block has 1 << @shift bytes
- * @blocks: memory regions, one after the other
+ * @blocks: one memory region for each block, in the order of the region
+ *
+ * The lock of the lane's registrations of kind RCHAR_MRS_MANY protects @lane and all fields
+ * below. A write to @lane takes @lock as well.
  */
 struct rchar_export {
 	struct rchar_session *session;

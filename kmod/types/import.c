@@ -17,24 +17,24 @@
 #include "session/type.h"
 #include "transfer.h"
 
-/* From here on the program's memory is used itself; less is copied. */
+/* Synchronous requests pin memory for at least this many bytes. Fewer bytes are copied. */
 #define PIN_MIN		PAGE_SIZE
-/* Copied at once at most. */
+/* Most bytes of one copied transfer. */
 #define BOUNCE_MAX	(64u << 10)
-/* Calls, those whose callers were killed included, that may wait for a link. */
+/* Most unacknowledged calls of a session, including calls whose callers were killed. */
 #define CALLS_MAX	1024
-/* Callers told at once, so that the lock is not held for long. */
+/* Callers completed with the lock held once; bounds the lock's hold time. */
 #define BURY_BATCH	64
-/* Of the memory of a program at once. */
+/* Most bytes of one transfer of a program's memory. */
 #define TRANSFER_MAX	((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
 
 /**
  * struct call - a CALL that waits for its RESULT
- * @entry: of rchar_import.calls, also while the caller sleeps
- * @id: of the frame
- * @done: the result is there, or the session over
- * @error: negative errno
- * @old: what the word was before
+ * @entry: entry in rchar_import.calls until @done or until the caller is killed
+ * @id: id in the CALL frame
+ * @done: completed when the result has arrived or the session is dead
+ * @error: result: 0 or a negative errno
+ * @old: value of the word before the operation
  */
 struct call {
 	struct list_head entry;
@@ -44,7 +44,7 @@ struct call {
 	u64 old;
 };
 
-/* ---- what the session knows ---- */
+/* ---- session state ---- */
 
 static struct rchar_import *import_of(const struct rchar_session *s)
 {
@@ -72,7 +72,7 @@ static void import_free(struct rchar_session *s)
 		mmdrop(import->mm);
 }
 
-/* Nothing more is posted. import_bury() comes next. */
+/* Stop posting operations. import_bury() runs later, in process context. */
 static void import_dead(struct rchar_session *s)
 {
 	lockdep_assert_held(&s->lock);
@@ -80,7 +80,7 @@ static void import_dead(struct rchar_session *s)
 		rchar_onesided_stop(s->flow, &import_of(s)->keys, s->error ?: -ECONNRESET);
 }
 
-/* Everybody who waits is told; a program chooses how many those are. */
+/* Complete all waiting callers in batches: a program chooses the number of its callers. */
 static void import_bury(struct rchar_session *session)
 {
 	struct rchar_import *import = import_of(session);
@@ -103,14 +103,14 @@ static void import_bury(struct rchar_session *session)
 		rchar_onesided_cancel(session->flow, &import->keys, error);
 }
 
-/* Nothing may be posted after FIN. */
+/* No operation may be posted after FIN. */
 static void import_closed(struct rchar_session *s)
 {
 	lockdep_assert_held(&s->lock);
 	rchar_onesided_stop(s->flow, &import_of(s)->keys, -EINTR);
 }
 
-/* What waits in a closed session is of killed programs. */
+/* Operations that wait in a closed session belong to killed programs. */
 static void import_cancel(struct rchar_session *s)
 {
 	rchar_onesided_cancel(s->flow, &import_of(s)->keys, -EINTR);
@@ -138,7 +138,7 @@ static void import_fill_info(const struct rchar_session *s, struct rchar_info *i
 	info->access = import_of(s)->access;
 }
 
-/* ---- what the peer sends ---- */
+/* ---- frames from the peer ---- */
 
 static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
 		       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
@@ -163,7 +163,7 @@ static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
 	return 0;
 }
 
-/* The answer to a CALL. */
+/* Complete the call that a RESULT answers. */
 static enum rchar_frame_error receive_result(struct rchar_session *s, struct rchar_rxbuf *rxb)
 {
 	struct rchar_wire_result result;
@@ -174,7 +174,7 @@ static enum rchar_frame_error receive_result(struct rchar_session *s, struct rch
 	status = le32_to_cpu(result.status);
 	if (status >= __RCHAR_CALL_STATUS_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	/* Calls are executed and answered in order. Those of killed callers are not listed. */
+	/* The peer executes and answers calls in order. Calls of killed callers are not listed. */
 	call = list_first_entry_or_null(&import_of(s)->calls, struct call, entry);
 	if (!call || rchar_seq_before(le32_to_cpu(result.id), call->id))
 		return RCHAR_FRAME_OK;
@@ -231,7 +231,7 @@ static int queue_call(struct rchar_session *s, struct call *call,
 	return ret;
 }
 
-/* Have the exporter's kernel do something: once, however often the link breaks. */
+/* Let the exporter's kernel execute a call once, however often the link breaks. */
 static int import_do_call(struct rchar_session *s, struct rchar_wire_call *wire, u64 *old)
 {
 	struct call call = { .done = COMPLETION_INITIALIZER_ONSTACK(call.done) };
@@ -253,7 +253,7 @@ static int import_do_call(struct rchar_session *s, struct rchar_wire_call *wire,
 
 /* ---- read and write ---- */
 
-/* Waits until the session is open. */
+/* Wait until the session is open. Return 0 or a negative errno. */
 static int import_ready(struct rchar_session *s, bool nowait)
 {
 	int ret = 0;
@@ -268,7 +268,10 @@ static int import_ready(struct rchar_session *s, bool nowait)
 	return ret;
 }
 
-/* Bytes from a position on: those of a file that cannot grow. */
+/*
+ * Limit a request at @pos to the region, as for a file that cannot grow. Return the bytes, 0 at the
+ * end of the region, or a negative errno.
+ */
 static ssize_t import_limit(struct rchar_session *s, loff_t pos, size_t len, bool write)
 {
 	u64 size = import_of(s)->keys.size;
@@ -294,7 +297,7 @@ static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct ki
 	return t;
 }
 
-/* Returns bytes, or why there are none. */
+/* Transfer through bounce pages. Return the bytes or a negative errno. */
 static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb,
 			 struct iov_iter *iter, size_t len, bool write)
 {
@@ -338,7 +341,7 @@ static ssize_t import_pin_some(struct rchar_session *s, struct kiocb *iocb,
 		return PTR_ERR(t);
 	rchar_transfer_start(t, NULL);
 	ret = rchar_transfer_wait(t);
-	/* None of it has gone over: who tries again begins where this did. */
+	/* A failed transfer counts as no bytes: a retry begins at the same position. */
 	if (ret)
 		iov_iter_revert(iter, t->io.len);
 	else
@@ -357,7 +360,7 @@ static ssize_t import_sync_rw(struct rchar_session *s, struct kiocb *iocb,
 		ret = -ENOMEM;
 		if (pin && len - done >= PIN_MIN)
 			ret = import_pin_some(s, iocb, iter, len - done, write);
-		/* No pinning of that kind of memory, or of so much: it can be copied. */
+		/* Memory of this kind, or of this size, cannot be pinned: copy instead. */
 		if (ret < 0 && ret != -EINTR && READ_ONCE(s->state) != RCHAR_SESSION_DEAD)
 			ret = copy_some(s, iocb, iter, len - done, write);
 		if (ret <= 0)
@@ -368,7 +371,7 @@ static ssize_t import_sync_rw(struct rchar_session *s, struct kiocb *iocb,
 	return done ?: ret;
 }
 
-/* -EAGAIN: not possible in this way. */
+/* Submit an asynchronous transfer. Return -EAGAIN if the request cannot be asynchronous. */
 static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb,
 			struct iov_iter *iter, size_t len, bool write)
 {
@@ -380,7 +383,7 @@ static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb,
 	t = pinned_transfer(s, iocb, iter, len, write);
 	if (IS_ERR(t))
 		return -EAGAIN;
-	/* All of it or nothing: the rest would be a short read in the middle. */
+	/* Submit all or nothing: a part would complete as a short transfer inside the region. */
 	if (t->io.len < len) {
 		iov_iter_revert(iter, before - iov_iter_count(iter));
 		rchar_transfer_put(t);
@@ -446,8 +449,8 @@ static __poll_t import_poll(struct file *file, poll_table *wait)
 }
 
 /*
- * A frame that the exporter's CPU has processed came behind the writes that completed
- * before, on the same queue pair: they are visible there (IBTA vol 1, 9.5, o9-20).
+ * The fence follows all completed writes on the same queue pair. When the exporter's CPU has
+ * processed the fence, these writes are visible to the exporter (IBTA vol 1, 9.5, o9-20).
  */
 static int import_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
@@ -465,7 +468,7 @@ static int import_fsync(struct file *file, loff_t start, loff_t end, int datasyn
 	return ret ?: rchar_onesided_fence_end(s->flow, &import_of(s)->keys, begun);
 }
 
-/* By the exporter's device. */
+/* Let the exporter's device execute an atomic operation. */
 static int device_atomic(struct rchar_session *s, const struct rchar_atomic *a, u64 *old)
 {
 	struct rchar_import *import = import_of(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory channels, the connecting side: read and write of a region of the peer. */
+/* Connecting memory channels: programs read and write a region of the peer. */
 #ifndef RCHAR_IMPORT_H
 #define RCHAR_IMPORT_H
 
@@ -9,14 +9,14 @@ struct mm_struct;
 struct rchar_type;
 
 /**
- * struct rchar_import - what a memory session of ours knows: the private data of the type
- * @keys: of the region; flow->lock
- * @access: enum rchar_access
- * @atomics: enum rchar_atomics
- * @calls: waiting for RESULT; session->lock, like below
- * @next_call: id of the next one
- * @mm: of the program that opened, or NULL; holds a reference to the structure, so that
- *	transfers of its memory need none
+ * struct rchar_import - state of an importing session: the private data of the type
+ * @keys: keys of the peer's region; flow->lock
+ * @access: enum rchar_access of the region
+ * @atomics: enum rchar_atomics of the region
+ * @calls: calls that wait for RESULT; session->lock
+ * @next_call: id of the last call; session->lock
+ * @mm: address space of the program that called open(), or NULL. The session holds a reference
+ *	to the structure, so transfers to this address space do not take another reference.
  */
 struct rchar_import {
 	struct rchar_keys keys;

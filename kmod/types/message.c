@@ -11,11 +11,13 @@
 #include "session/type.h"
 
 /**
- * struct rchar_message - messages that arrived: the private data of the type; session lock
- * @complete: whole messages in the receive queue
- * @partial: bytes of the message that is arriving, also while it is dropped
- * @partial_memory: bytes of memory that it has in the receive queue
- * @first: its first segment there, or NULL
+ * struct rchar_message - received messages of a session: the private data of the type
+ * @complete: complete messages in the receive queue
+ * @partial: bytes received of the incomplete message, including bytes that were dropped
+ * @partial_memory: bytes of memory that the incomplete message occupies in the receive queue
+ * @first: first segment of the incomplete message in the receive queue, or NULL
+ *
+ * The session's lock protects all fields.
  */
 struct rchar_message {
 	u32 complete;
@@ -26,7 +28,7 @@ struct rchar_message {
 
 /* ---- read ---- */
 
-/* Length of the next message; 0 when no whole one waits. */
+/* Length of the next message; 0 when the queue has no complete message. */
 static u32 message_next(const struct rchar_session *s)
 {
 	const struct rchar_message *m = rchar_session_priv(s);
@@ -37,7 +39,10 @@ static u32 message_next(const struct rchar_session *s)
 	return list_first_entry(&s->rx.queue, struct rchar_seg, entry)->message;
 }
 
-/* Only the receive path adds, after what is complete. Only a reader removes. */
+/*
+ * Walk the queue without the session's lock. The receive path only appends segments after the
+ * complete messages. Only a reader removes segments of complete messages.
+ */
 static int copy_message(struct rchar_session *s, struct iov_iter *to)
 {
 	struct rchar_seg *seg;
@@ -71,7 +76,7 @@ static void drop_message(struct rchar_session *s, u32 len)
 	rchar_session_consume(s, len + RCHAR_WIRE_MESSAGE_COST);
 }
 
-/* All of the next message or nothing of it. */
+/* Copy the whole next message or nothing. */
 static ssize_t message_take(struct rchar_session *s, struct iov_iter *to)
 {
 	u32 len;
@@ -99,7 +104,7 @@ static ssize_t message_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 /* ---- write ---- */
 
-/* Copy the message into frames, none of them queued yet. */
+/* Copy the message into frames without queuing any of the frames. */
 static int message_build(struct rchar_session *s, struct iov_iter *from, gfp_t gfp,
 		 struct list_head *frames)
 {
@@ -112,7 +117,7 @@ static int message_build(struct rchar_session *s, struct iov_iter *from, gfp_t g
 
 		if (!txb)
 			return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
-		/* Nobody waits for the rest of a large one. */
+		/* A killed program does not need the rest of a large message. */
 		if (fatal_signal_pending(current)) {
 			rchar_txbuf_put(txb);
 			return -EINTR;
@@ -142,7 +147,7 @@ static ssize_t send_message(struct rchar_session *s, struct iov_iter *from, gfp_
 	return ret;
 }
 
-/* Returns 0 to be called again. */
+/* Return bytes, a negative errno, or 0 when the caller must try again. */
 static ssize_t write_once(struct rchar_session *s, struct kiocb *iocb,
 			  struct iov_iter *from)
 {
@@ -151,7 +156,7 @@ static ssize_t write_once(struct rchar_session *s, struct kiocb *iocb,
 
 	lockdep_assert_held(&s->tx.mutex);
 	ret = rchar_session_write_error(s);
-	/* The limit may shrink once, when the session opens: it is final behind that. */
+	/* The limit may shrink once, when the session opens. The limit is final after that. */
 	if (len > READ_ONCE(s->max_message))
 		return -EMSGSIZE;
 	rchar_session_need_room(s, len + RCHAR_WIRE_MESSAGE_COST);
@@ -175,7 +180,7 @@ static ssize_t message_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	} while (!ret);
 	if (ret > 0)
 		rchar_stats_add(&s->channel->stats.tx_bytes, ret);
-	/* A message that did not fit is what poll() waits for. */
+	/* After -EAGAIN poll() waits for the room that this message needs. */
 	if (ret != -EAGAIN)
 		rchar_session_need_room(s, 0);
 	mutex_unlock(&s->tx.mutex);
@@ -184,9 +189,9 @@ static ssize_t message_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return ret;
 }
 
-/* ---- what the peer sends ---- */
+/* ---- frames from the peer ---- */
 
-/* A fragment. Readers see a message when its last one is there. */
+/* Receive one fragment. Readers see a message only after its last fragment has arrived. */
 static enum rchar_frame_error receive_msg(struct rchar_session *s,
 					  const struct rchar_hdr *hdr,
 					  struct rchar_rxbuf *rxb)
@@ -198,7 +203,10 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 
 	if (!rchar_session_data_expected(s) || first != !m->partial)
 		return RCHAR_FRAME_BAD_STATE;
-	/* Only the last one costs more than its bytes: many small ones would be free. */
+	/*
+	 * Only the last fragment is charged RCHAR_WIRE_MESSAGE_COST. Many small fragments would
+	 * use memory that the window does not count.
+	 */
 	if (!last && hdr->len < RCHAR_WIRE_FRAME_MIN)
 		return RCHAR_FRAME_BAD_LENGTH;
 	if (hdr->len > s->max_message - m->partial) {
@@ -251,7 +259,10 @@ static void message_dropped(struct rchar_session *s)
 	m->first = NULL;
 }
 
-/* The rest of a message will not come. A reader may be copying the message before it. */
+/*
+ * The rest of the incomplete message will not arrive: move its segments to the list of dropped
+ * segments. A reader may be copying the complete message before these segments.
+ */
 static void message_dead(struct rchar_session *s)
 {
 	struct rchar_message *m = rchar_session_priv(s);

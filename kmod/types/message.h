@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Channels of type message: one write is one message, one read returns one. */
+/* Message channels: each write() sends one message, and each read() returns one message. */
 #ifndef RCHAR_MESSAGE_H
 #define RCHAR_MESSAGE_H
 

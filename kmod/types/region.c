@@ -18,7 +18,10 @@
 
 /* ---- life ---- */
 
-/* The last reference may go in a soft interrupt, and many pages take long. */
+/*
+ * Frees regions. The last reference may be dropped in a soft interrupt, and freeing many pages
+ * takes long.
+ */
 static struct workqueue_struct *region_wq;
 
 static void region_free_work(struct work_struct *work)
@@ -44,7 +47,7 @@ static void region_free_last(struct kref *ref)
 }
 
 /**
- * rchar_region_put() - drop a reference
+ * rchar_region_put() - drop a reference to a region
  * @region: the region
  *
  * Context: any but hard interrupt.
@@ -54,10 +57,10 @@ void rchar_region_put(struct rchar_region *region)
 	kref_put(&region->ref, region_free_last);
 }
 
-/* Others take memory meanwhile: look again after so many pages. */
+/* Check the available memory again after this many pages: others allocate meanwhile. */
 #define CHECK_PAGES	(SZ_16M >> PAGE_SHIFT)
 
-/* Who takes every page there is has others killed, not itself. */
+/* If a region took all available pages, the OOM killer would kill other programs. */
 static bool region_fits(unsigned long pages)
 {
 	return (long)pages < si_mem_available();
@@ -74,7 +77,7 @@ static int alloc_pages_of(struct rchar_region *region)
 	if (!region->pages)
 		return -ENOMEM;
 	for (i = 0; i < region->nr_pages; i++) {
-		/* Not the OOM killer: who asks for too much is told so. */
+		/* Do not invoke the OOM killer: a request for too much memory fails. */
 		region->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
 					      __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 		if (!region->pages[i])
@@ -89,7 +92,7 @@ static int alloc_pages_of(struct rchar_region *region)
 }
 
 /**
- * rchar_region_create() - zeroed memory to export
+ * rchar_region_create() - allocate zeroed memory to export
  * @size: bytes, 1 to RCHAR_REGION_SIZE_MAX
  * @access: enum rchar_access
  * @atomics: enum rchar_atomics
@@ -124,9 +127,12 @@ struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics)
 }
 
 /**
- * rchar_region_channel_create() - a memory channel that listens gets its region
+ * rchar_region_channel_create() - create the region of a listening memory channel
  * @channel: the channel
- * @extack: takes the words of a refusal
+ * @extack: receives the message of a failure
+ *
+ * Context: process.
+ * Return: 0 or the error of rchar_region_create().
  */
 int rchar_region_channel_create(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 {
@@ -144,7 +150,7 @@ int rchar_region_channel_create(struct rchar_channel *channel, struct netlink_ex
 }
 
 /**
- * rchar_region_channel_dead() - the channel is deleted: wake whoever polls its files
+ * rchar_region_channel_dead() - wake all pollers of a deleted channel's files
  * @channel: the channel
  */
 void rchar_region_channel_dead(struct rchar_channel *channel)
@@ -153,10 +159,13 @@ void rchar_region_channel_dead(struct rchar_channel *channel)
 }
 
 /**
- * rchar_region_channel_free() - drop the channel's reference to its region, once
+ * rchar_region_channel_free() - drop the channel's reference to its region
  * @channel: the channel
  *
- * Sessions may hold the channel for long: what is large goes before.
+ * Sessions may hold the channel for a long time, so the delete of the channel drops the region
+ * early. A second call does nothing.
+ *
+ * Context: any but hard interrupt.
  */
 void rchar_region_channel_free(struct rchar_channel *channel)
 {
@@ -170,7 +179,7 @@ void rchar_region_channel_free(struct rchar_channel *channel)
 		rchar_region_put(region);
 }
 
-/* ---- what the kernel executes ---- */
+/* ---- calls that the kernel executes ---- */
 
 static atomic64_t *region_word_at(struct rchar_region *region, u64 offset)
 {
@@ -187,13 +196,13 @@ static void region_ring(struct rchar_region *region, u32 value)
 }
 
 /**
- * rchar_region_call() - execute a CALL
+ * rchar_region_call() - execute a CALL on a region
  * @region: the region
- * @call: the frame, or the same for a program of this host
- * @peer: from a peer, whom @access binds
- * @old: set: what the word was before, of ADD and CAS
+ * @call: the CALL of a peer, or an equal request of a program of this host
+ * @peer: true if a peer calls: &rchar_region.access then applies
+ * @old: set to the value of the word before ADD or CAS; 0 for other calls
  *
- * Atomic with what CPUs do to the word through mmap().
+ * ADD and CAS are atomic with operations of CPUs on the word through mmap().
  *
  * Context: any but hard interrupt.
  * Return: enum rchar_call_status.
@@ -208,7 +217,7 @@ u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call 
 		region_ring(region, operand);
 	if (call->call != RCHAR_CALL_ADD && call->call != RCHAR_CALL_CAS)
 		return RCHAR_CALL_OK;
-	/* Those of the device are not atomic with a processor's. */
+	/* Atomic operations of the device are not atomic with those of a CPU. */
 	if (region->atomics != RCHAR_ATOMICS_SW)
 		return RCHAR_CALL_UNSUPPORTED;
 	if (offset % 8 || region->size < 8 || offset > region->size - 8)
@@ -224,7 +233,7 @@ u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call 
 }
 
 /**
- * rchar_region_call_errno() - what a program is told
+ * rchar_region_call_errno() - convert the status of a call to an errno
  * @status: enum rchar_call_status, below __RCHAR_CALL_STATUS_MAX
  *
  * Return: 0 or a negative errno.
@@ -244,11 +253,11 @@ int rchar_region_call_errno(u32 status)
 /* ---- files of this host ---- */
 
 /**
- * struct region_file - one open file
- * @region: holds a reference
- * @channel: the cdev holds it
+ * struct region_file - one open file of a listening memory channel
+ * @region: the region; the file holds a reference
+ * @channel: the channel, kept alive by the open cdev
  * @lock: protects @seen
- * @seen: rings fetched
+ * @seen: &rchar_region.rings at the time of the open() or of the last fetch
  */
 struct region_file {
 	struct rchar_region *region;
@@ -292,7 +301,7 @@ static int region_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* One page's worth at a time; a fault in user memory ends it. */
+/* Copy page by page. A fault in user memory ends the copy. */
 static ssize_t region_copy(struct kiocb *iocb, struct iov_iter *iter,
 			   size_t (*copy)(void *page, size_t n, struct iov_iter *iter))
 {
@@ -371,15 +380,19 @@ static loff_t region_llseek(struct file *file, loff_t offset, int whence)
 	return fixed_size_llseek(file, offset, whence, f->region->size);
 }
 
-/* The pages have references of their own: nothing has to be zapped when the channel goes. */
+/*
+ * Mapped pages have references of their own. The delete of the channel need not unmap the
+ * pages.
+ */
 static int region_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct region_file *f = file->private_data;
 
 	if (READ_ONCE(f->channel->dead))
 		return -ENODEV;
-	/* A private copy would not be the region. VM_SHARED is only there when the file
-	 * may be written.
+	/*
+	 * A private mapping would be a copy of the region. Test VM_MAYSHARE: VM_SHARED is set only
+	 * if the file is open for writing.
 	 */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
@@ -400,7 +413,7 @@ static __poll_t region_poll(struct file *file, poll_table *wait)
 	return mask;
 }
 
-/* Programs of this host write to the memory itself. */
+/* Nothing to do: programs of this host write directly to the region's memory. */
 static int region_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	return 0;
@@ -417,7 +430,7 @@ static long fetch_rings(struct region_file *f, void __user *arg)
 	rings.count = seen - f->seen;
 	rings.last = f->region->last;
 	spin_unlock_bh(&f->region->lock);
-	/* What could not be told was not fetched. */
+	/* Rings that could not be copied to the program stay unfetched. */
 	if (copy_to_user(arg, &rings, sizeof(rings))) {
 		mutex_unlock(&f->lock);
 		return -EFAULT;
@@ -437,12 +450,13 @@ static int region_execute(struct file *file, const struct rchar_atomic *a, u64 *
 }
 
 /**
- * rchar_region_atomic_ioctl() - RCHAR_IOC_ATOMIC
+ * rchar_region_atomic_ioctl() - check and execute RCHAR_IOC_ATOMIC
  * @file: the file
  * @arg: struct rchar_atomic of the program
- * @execute: does what it says, once it is checked, and sets @old; 0 or a negative errno
+ * @execute: executes the checked operation and sets @old; returns 0 or a negative errno
  *
- * Return: 0; -EBADF, -EFAULT, -EINVAL; or what @execute says.
+ * Context: process.
+ * Return: 0; -EBADF, -EFAULT, -EINVAL; or the error of @execute.
  */
 long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
 			       int (*execute)(struct file *file,
@@ -451,7 +465,7 @@ long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *ar
 	struct rchar_atomic a;
 	int ret;
 
-	/* The answer says what the word was before: that is a read, too. */
+	/* The answer contains the previous value of the word, so the operation is also a read. */
 	if (!(file->f_mode & FMODE_WRITE) || !(file->f_mode & FMODE_READ))
 		return -EBADF;
 	if (copy_from_user(&a, arg, sizeof(a)))
@@ -464,9 +478,9 @@ long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *ar
 }
 
 /**
- * rchar_region_atomic_call() - the CALL for an ioctl
- * @a: from the program, checked
- * @call: set but for its id
+ * rchar_region_atomic_call() - build the CALL for RCHAR_IOC_ATOMIC
+ * @a: the checked argument of the program
+ * @call: set, except for its id
  */
 void rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call)
 {
@@ -529,7 +543,9 @@ const struct file_operations rchar_region_fops = {
 };
 
 /**
- * rchar_region_init() - at module load
+ * rchar_region_init() - create the workqueue at module load
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_region_init(void)
 {
@@ -538,7 +554,7 @@ int rchar_region_init(void)
 }
 
 /**
- * rchar_region_exit() - at module unload, when no channel is left
+ * rchar_region_exit() - destroy the workqueue at module unload, after the last channel
  */
 void rchar_region_exit(void)
 {

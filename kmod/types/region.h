@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The memory that a listening memory channel exports, and the files of this host on it. */
+/*
+ * The memory that a listening memory channel exports, and the files through which programs of
+ * this host access the same memory.
+ */
 #ifndef RCHAR_REGION_H
 #define RCHAR_REGION_H
 
@@ -19,18 +22,19 @@ struct rchar_type;
 
 /**
  * struct rchar_region - exported memory
- * @ref: one each for the channel, its open files, and sessions of peers. Pages that are
- *	 mapped have references of their own.
+ * @ref: one reference each for the channel, every open file and every session of a peer. Pages
+ *	 mapped by programs have page references of their own.
  * @size: bytes
- * @access: enum rchar_access: what peers may do; files of this host are not bound by it
- * @atomics: enum rchar_atomics: who executes those of peers
+ * @access: enum rchar_access: what peers may do; does not restrict files of this host
+ * @atomics: enum rchar_atomics: whether the kernel or the device executes atomic operations of
+ *	     peers
  * @nr_pages: length of @pages
- * @pages: zeroed at first, each its own
+ * @pages: pages of the region, allocated one by one and initially zeroed
  * @lock: protects @rings and @last
- * @rings: how often peers rang
- * @last: what the last one rang with
- * @wait: who waits for rings
- * @free_work: the end
+ * @rings: number of rings received from peers
+ * @last: value of the last ring
+ * @wait: pollers that wait for rings or for the delete of the channel
+ * @free_work: frees the region in process context
  */
 struct rchar_region {
 	struct kref ref;
@@ -61,7 +65,10 @@ static inline void rchar_region_get(struct rchar_region *region)
 	kref_get(&region->ref);
 }
 
-/* Of a memory channel that listens; the delete of the channel drops it: channel lock. */
+/*
+ * The region of a listening memory channel. The delete of the channel sets the pointer to NULL with
+ * the channel's lock held.
+ */
 static inline struct rchar_region *rchar_region_of(const struct rchar_channel *channel)
 {
 	return channel->priv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Rendezvous: the bytes of a large write() stay in the program's memory until the peer's
- * kernel has read them from there by RDMA READ. See "Rendezvous" in Documentation/protocol.rst.
+ * Rendezvous: the bytes of a large write() stay in the program's memory. The peer's kernel
+ * fetches these bytes by RDMA READ. See "Rendezvous" in Documentation/protocol.rst.
  */
 #ifndef RCHAR_RNDV_H
 #define RCHAR_RNDV_H
@@ -16,13 +16,15 @@ struct rchar_rxbuf;
 struct rchar_session;
 
 /**
- * struct rchar_rndv - rendezvous of one session: the private data of streams; session lock
- * @out: what the peer may read at this moment, or NULL
- * @id: of the last one
- * @in: what is being read from the peer, or NULL
- * @reader: a read() that sleeps and wants to place the next one itself, or NULL
- * @left: bytes of the peer's last RNDV that frames may still bring
- * @got: they are there, by READ: frames that bring them are dropped
+ * struct rchar_rndv - rendezvous state of one session: the private data of streams
+ * @out: the outgoing rendezvous that the peer may read now, or NULL
+ * @id: id of the last outgoing rendezvous
+ * @in: the incoming rendezvous that this host is reading from the peer, or NULL
+ * @reader: a sleeping read() that can take the next incoming rendezvous, or NULL
+ * @left: bytes of the peer's last RNDV that DATA frames with INSTEAD may still carry
+ * @got: a READ fetched the bytes of the peer's last RNDV: frames with the same bytes are dropped
+ *
+ * The session's lock protects all fields.
  */
 struct rchar_rndv {
 	struct rchar_rndv_out *out;
@@ -33,22 +35,22 @@ struct rchar_rndv {
 	bool got;
 };
 
-/* ---- who writes: rndv_out.c ---- */
+/* ---- the writing side: rndv_out.c ---- */
 ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u32 room);
 enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
 					struct rchar_rxbuf *rxb);
 
 /**
- * struct rchar_rndv_reader - a read() that sleeps
- * @room: bytes of its buffer
- * @in: that it is to take, or NULL; written with the session's lock
+ * struct rchar_rndv_reader - a sleeping read() that can take an incoming rendezvous
+ * @room: free bytes in the buffer of the read()
+ * @in: the rendezvous assigned to this reader, or NULL; written with the session's lock held
  */
 struct rchar_rndv_reader {
 	size_t room;
 	struct rchar_rndv_in *in;
 };
 
-/* ---- who reads: rndv_in.c ---- */
+/* ---- the reading side: rndv_in.c ---- */
 bool rchar_rndv_expect(struct rchar_session *session, struct rchar_rndv_reader *reader,
 		       const struct iov_iter *to);
 ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader *reader,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reading end of a rendezvous. A RNDV says that the next bytes of a stream can be read
- * from the peer's memory. A read() that sleeps for them posts the READ itself, to the
- * memory of its program. Else a work item makes room and posts it, and then the bytes join
- * the session's queue. The peer is told. Should they come in frames after all, those are
- * taken in place of the READ; or dropped, when the READ was sooner.
+ * The reading side of a rendezvous. RNDV announces that this host can read the next bytes of
+ * a stream from the peer's memory. A sleeping read() posts the READ itself, to the memory of its
+ * program. Without such a reader, a work item allocates segments, posts the READ to the segments,
+ * and then adds the segments to the session's receive queue. RNDV_DONE reports the result to
+ * the peer. The peer may send the same bytes in DATA frames with INSTEAD. These frames replace a
+ * READ that has not completed. After a completed READ they are dropped.
  */
 #include "rndv.h"
 #include <linux/bvec.h>
@@ -26,25 +27,26 @@
 static struct workqueue_struct *rndv_wq;
 
 enum rndv_state {
-	WAITING,	/* @work is queued; a reader may still take it */
-	HELD,		/* a reader has it, and @work is not queued */
-	WORKING,	/* @work has it, perhaps left by a reader */
-	POSTED,		/* and is called for the end */
+	WAITING,	/* @work is queued; a reader may still take the rendezvous */
+	HELD,		/* a reader owns the rendezvous, and @work is not queued */
+	WORKING,	/* @work owns the rendezvous; a reader may have given it back */
+	POSTED,		/* @work has submitted the READ; @work runs again when the READ ends */
 };
 
 /**
- * struct rchar_rndv_in - bytes that can be read from the peer
- * @io: the READ, unless a reader does it
- * @keys: where from
- * @work: makes room, then ends; unless a reader does
- * @session: holds a reference
- * @answer: to the peer
- * @id: the peer's; echoed
- * @segs: where to
- * @state: who has it; WAITING and HELD change with the session's lock
- * @over: session lock: nobody wants it any more
- * @held: @segs count against the peer
- * @vecs: the same memory as @segs
+ * struct rchar_rndv_in - an incoming rendezvous: bytes to read from the peer
+ * @io: offset and length; also the READ itself, if @work submits the READ
+ * @keys: key of the peer's memory
+ * @work: allocates @segs and submits @io, then runs again to finish; unused while a reader owns
+ *	  the rendezvous
+ * @session: the session; the rendezvous holds a reference
+ * @answer: RNDV_DONE frame for the peer, allocated in advance
+ * @id: id chosen by the peer, echoed in @answer
+ * @segs: segments that receive the bytes, if @work submits the READ
+ * @state: owner of the rendezvous; changes from WAITING and HELD need the session's lock
+ * @over: the result is no longer wanted; session lock
+ * @held: the bytes of @segs count against the peer
+ * @vecs: the memory of @segs
  */
 struct rchar_rndv_in {
 	struct rchar_io io;
@@ -97,8 +99,9 @@ static bool make_room(struct rchar_rndv_in *b)
 }
 
 /*
- * Should the session end meanwhile, the memory stays until the READ has come back, and a peer
- * can make that late. Without room in the budget the bytes come in frames.
+ * Charge the segments to the peer. If the session ends, the memory is in use until the READ has
+ * completed, and a peer can delay that. Without room in the peer's budget, this host refuses the
+ * rendezvous, and the bytes arrive in frames.
  */
 static bool rndv_in_hold(struct rchar_rndv_in *b)
 {
@@ -106,7 +109,10 @@ static bool rndv_in_hold(struct rchar_rndv_in *b)
 	return b->held;
 }
 
-/* Not on iWARP: an adapter wants a key for what a READ writes to (RFC 5040, 5.2). */
+/*
+ * Can the lane's device READ into memory without a registered key? On iWARP it cannot: the adapter
+ * requires a key for the sink buffer of a READ (RFC 5040, 5.2).
+ */
 static bool keyless_reads(struct rchar_rndv_in *b)
 {
 	struct rchar_lane *lane = rchar_flow_get_lane(b->session->flow);
@@ -128,7 +134,10 @@ static void send_answer(struct rchar_rndv_in *b, enum rchar_rndv_status status)
 	rchar_session_queue_locked(b->session, &frames);
 }
 
-/* It is over. True: what was read is wanted. */
+/*
+ * Settle a rendezvous: record the result, deliver the bytes to the queue unless a reader owns the
+ * rendezvous, and answer the peer. Return true if the bytes were read and are still wanted.
+ */
 static bool rndv_in_settle(struct rchar_rndv_in *b, bool read)
 {
 	struct rchar_session *s = b->session;
@@ -139,7 +148,7 @@ static bool rndv_in_settle(struct rchar_rndv_in *b, bool read)
 	if (!b->over) {
 		rndv->in = NULL;
 		rndv->got = read;
-		/* After a half-close all counts as read by the program already. */
+		/* After a half-close, the window already counts all received bytes as read. */
 		wanted = read && !rchar_session_data_unwanted(s);
 		if (wanted && b->state == HELD)
 			s->rx.window.read += b->io.len;
@@ -178,15 +187,18 @@ static void rndv_in_work(struct work_struct *work)
 	if (!keyless_reads(b) || !rndv_in_hold(b) || !make_room(b)) {
 		rndv_in_end(b, false);
 	} else {
-		/* Should the key be of an earlier connection, it waits for the frames. */
+		/*
+		 * If the key belongs to an earlier connection, the READ is never posted. The
+		 * bytes then arrive in frames, and rchar_rndv_in_over() cancels the READ.
+		 */
 		WRITE_ONCE(b->state, POSTED);
 		rchar_onesided_submit(b->session->flow, &b->io);
 	}
 }
 
-/* ---- to where a program wants it ---- */
+/* ---- into the memory of a program ---- */
 
-/* There is room for it, and nothing comes before it. */
+/* Does the rendezvous fit into the reader's buffer, and are its bytes the next to read? */
 static bool rndv_in_fits(const struct rchar_session *s, const struct rchar_rndv_reader *reader,
 		 const struct rchar_rndv_in *b)
 {
@@ -195,10 +207,11 @@ static bool rndv_in_fits(const struct rchar_session *s, const struct rchar_rndv_
 }
 
 /*
- * True: rndv_in_work() will not run for it. What a reader could not take it does not get again.
+ * Reclaim a rendezvous from the worker. Return true if rndv_in_work() will not run for it. Once a
+ * reader has given a rendezvous back to the worker, it cannot reclaim it.
  *
- * cancel_work() must not meet queue_work(), which then does nothing. While it is WAITING only
- * rchar_rndv_receive() does that, with the same lock.
+ * cancel_work() must not race with queue_work(), which could then do nothing. While the state is
+ * WAITING, only rchar_rndv_receive() queues the work, with the same lock held.
  */
 static bool take_from_work(struct rchar_rndv_in *b)
 {
@@ -213,12 +226,14 @@ static void rndv_in_give(struct rchar_rndv_in *b, struct rchar_rndv_reader *read
 }
 
 /**
- * rchar_rndv_expect() - a read() is about to sleep
- * @session: its session
- * @reader: where it waits for a rendezvous, until rchar_rndv_place()
- * @to: its buffer
+ * rchar_rndv_expect() - register a read() that is about to sleep as the reader of a rendezvous
+ * @session: the session of the read()
+ * @reader: the reader; stays registered until rchar_rndv_place()
+ * @to: the buffer of the read()
  *
- * Return: false when none will come to this one: then rchar_rndv_place() is not called.
+ * Context: process.
+ * Return: true if the caller must call rchar_rndv_place() after the sleep; false if this reader
+ * cannot take a rendezvous.
  */
 bool rchar_rndv_expect(struct rchar_session *session, struct rchar_rndv_reader *reader,
 		       const struct iov_iter *to)
@@ -242,13 +257,13 @@ bool rchar_rndv_expect(struct rchar_session *session, struct rchar_rndv_reader *
 	return expected;
 }
 
-/* The program's memory for all of it, or NULL. */
+/* Pin the program's memory for the whole rendezvous. Return NULL if that is not possible. */
 static struct rchar_transfer *rndv_in_pin(struct rchar_rndv_in *b, const struct iov_iter *to)
 {
 	struct iov_iter iter = *to;
 	struct rchar_transfer *t;
 
-	/* The read() waits for the end. */
+	/* The read() waits until the transfer has ended, so current->mm stays valid. */
 	t = rchar_transfer_pin(b->session, &b->keys, b->io.offset, false, &iter, b->io.len,
 			       current->mm, RCHAR_GFP_PROGRAM);
 	if (IS_ERR(t))
@@ -259,7 +274,10 @@ static struct rchar_transfer *rndv_in_pin(struct rchar_rndv_in *b, const struct 
 	return NULL;
 }
 
-/* Nothing writes to the program's memory any more when this returns. True: it is read. */
+/*
+ * Execute the READ. After the return, the device no longer writes to the program's memory. Return
+ * true if the READ succeeded.
+ */
 static bool rndv_in_read_to(struct rchar_rndv_in *b, struct rchar_transfer *t)
 {
 	rchar_transfer_start(t, NULL);
@@ -271,16 +289,17 @@ static bool rndv_in_read_to(struct rchar_rndv_in *b, struct rchar_transfer *t)
 }
 
 /**
- * rchar_rndv_place() - it sleeps no more
- * @session: its session
- * @reader: after rchar_rndv_expect()
- * @to: the same; advanced behind what is read
+ * rchar_rndv_place() - end the wait of a reader and read its rendezvous
+ * @session: the session of the read()
+ * @reader: the reader after rchar_rndv_expect()
+ * @to: the buffer passed to rchar_rndv_expect(); advanced past the bytes read
  *
- * Takes the rendezvous that came, if one did; or leaves it to rndv_in_work().
+ * Reads the rendezvous that was assigned to the reader, if any, or gives the rendezvous back to
+ * rndv_in_work().
  *
- * Context: process; waits for the READ, and for the end of the connection should a
- * signal come then.
- * Return: bytes, or 0.
+ * Context: process; waits for the READ. A signal cancels a READ that is not posted. A posted
+ * READ must complete first, at the latest when the connection ends.
+ * Return: bytes read, or 0.
  */
 ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader *reader,
 			 struct iov_iter *to)
@@ -316,7 +335,7 @@ ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader
 	return done;
 }
 
-/* To a reader that sleeps, if what comes next is this. */
+/* Assign a new rendezvous to the sleeping reader if the bytes are the next to read. */
 static bool hand_over(struct rchar_session *s, struct rchar_rndv_in *b)
 {
 	struct rchar_rndv *rndv = rchar_session_priv(s);
@@ -364,12 +383,14 @@ static struct rchar_rndv_in *rndv_in_create(struct rchar_session *s,
 }
 
 /**
- * rchar_rndv_receive() - a RNDV arrived
- * @session: the session; its lock is held. The last one is settled.
+ * rchar_rndv_receive() - process a received RNDV
+ * @session: the session; the caller holds its lock, and the previous RNDV is settled
  * @rxb: the payload
- * @ret: set to -ENOMEM to get it again
+ * @ret: set to -ENOMEM when the peer must send the frame again after a reconnect
  *
- * Return: RCHAR_FRAME_OK, or what is wrong with the frame.
+ * A RNDV that exceeds the receive window fails the session.
+ *
+ * Return: RCHAR_FRAME_OK, or the error in the frame.
  */
 enum rchar_frame_error rchar_rndv_receive(struct rchar_session *session,
 					  struct rchar_rxbuf *rxb, int *ret)
@@ -401,10 +422,12 @@ enum rchar_frame_error rchar_rndv_receive(struct rchar_session *session,
 }
 
 /**
- * rchar_rndv_open() - are the bytes of the last RNDV not there yet?
- * @session: the session; its lock is held
+ * rchar_rndv_open() - test whether bytes of the last RNDV are still missing
+ * @session: the session; the caller holds its lock
  *
- * Nothing else can come before them.
+ * No other data of the stream may arrive before these bytes.
+ *
+ * Return: true if the peer may still send bytes of the last RNDV and no READ has fetched them.
  */
 bool rchar_rndv_open(const struct rchar_session *session)
 {
@@ -414,8 +437,10 @@ bool rchar_rndv_open(const struct rchar_session *session)
 }
 
 /**
- * rchar_rndv_in_over() - the bytes come in frames, or nobody wants them any more
- * @session: the session; its lock is held
+ * rchar_rndv_in_over() - give up the incoming rendezvous
+ * @session: the session; the caller holds its lock
+ *
+ * Called when the bytes arrive in frames and when the session is dead.
  */
 void rchar_rndv_in_over(struct rchar_session *session)
 {
@@ -427,15 +452,15 @@ void rchar_rndv_in_over(struct rchar_session *session)
 		return;
 	rndv->in = NULL;
 	b->over = true;
-	/* What is in the send queue comes back; the rest ends now. */
+	/* A posted READ ends when its work requests complete. Any other READ ends now. */
 	rchar_onesided_cancel(session->flow, &b->keys, -ECANCELED);
 }
 
 /**
- * rchar_rndv_in_stop() - what is read now is wanted no more
- * @session: the session, just half-closed; its lock is held
+ * rchar_rndv_in_stop() - cancel the READ of a reader after a half-close
+ * @session: the session, whose reading half was just closed; the caller holds its lock
  *
- * A reader that waits for its READ would not see it.
+ * A reader that waits for its READ would not notice the half-close.
  */
 void rchar_rndv_in_stop(struct rchar_session *session)
 {
@@ -448,7 +473,9 @@ void rchar_rndv_in_stop(struct rchar_session *session)
 }
 
 /**
- * rchar_rndv_init() - at module load
+ * rchar_rndv_init() - create the workqueue at module load
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_rndv_init(void)
 {
@@ -457,7 +484,7 @@ int rchar_rndv_init(void)
 }
 
 /**
- * rchar_rndv_exit() - at module unload, when no session is left
+ * rchar_rndv_exit() - destroy the workqueue at module unload, after the last session
  */
 void rchar_rndv_exit(void)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The writing end of a rendezvous. write() pins the program's pages, registers them, tells
- * the peer, and sleeps until it has read them. If it does not come to that - the connection
- * breaks, a signal comes, the peer declines - the peer is kept from reading, and then the
- * same bytes are sent in frames, as those of any other write.
+ * The writing side of a rendezvous. write() pins and registers the program's pages, sends RNDV
+ * to the peer, and sleeps until the peer has read the bytes. The rendezvous fails if the
+ * connection breaks, a signal arrives or the peer refuses. Then write() revokes the
+ * registration and sends the same bytes in DATA frames with INSTEAD.
  */
 #include "rndv.h"
 #include <linux/highmem.h>
@@ -22,24 +22,24 @@
 #include "session/channel.h"
 #include "session/session_priv.h"
 
-/* At any alignment. */
+/* The maximum at any alignment. */
 #define PAGES_MAX	(RCHAR_WIRE_RNDV_MAX / PAGE_SIZE + 1)
 static_assert(PAGES_MAX <= RCHAR_MR_PAGES);
 
 /**
- * struct rchar_rndv_out - bytes that the peer may read
- * @owner: of registrations of kind RCHAR_MRS_ONE
- * @session: whose write() it is; that holds it
- * @lane: where it is registered; holds a reference
- * @mr: @pages; the lock of those registrations
+ * struct rchar_rndv_out - an outgoing rendezvous: bytes that the peer may read
+ * @owner: entry in the lane's owners of registrations of kind RCHAR_MRS_ONE
+ * @session: the session of the write(), whose file keeps the session alive
+ * @lane: the lane on which @pages are registered; the rendezvous holds a reference
+ * @mr: registration of @pages; protected by the lock of the lane's RCHAR_MRS_ONE registrations
  * @len: bytes
- * @end: the session's offset behind them; session lock, like the two below
- * @answered: the peer has said what came of it, or may not say so any more
- * @taken: the peer has the bytes; does not change once @answered is set
- * @gone: the lane is; nothing is registered any more
- * @offset: of the first byte in the first page
+ * @end: stream offset after the last byte; session lock
+ * @answered: the peer has answered, or a later answer is ignored; session lock
+ * @taken: the peer has the bytes; does not change once @answered is set; session lock
+ * @gone: the lane is drained, and nothing is registered
+ * @offset: offset of the first byte in the first page
  * @nr_pages: length of @pages
- * @pages: pinned
+ * @pages: pinned pages of the program
  */
 struct rchar_rndv_out {
 	struct rchar_mr_owner owner;
@@ -89,7 +89,7 @@ static struct rchar_mrs *rndv_out_mrs_of(struct rchar_rndv_out *b)
 	return &b->lane->mrs[RCHAR_MRS_ONE];
 }
 
-/* The lane is drained: the peer does not read any more. */
+/* &rchar_mr_owner.gone, in the teardown of a drained lane: the peer can no longer read. */
 static void rndv_lane_gone(struct rchar_mr_owner *owner)
 {
 	struct rchar_rndv_out *b = container_of(owner, struct rchar_rndv_out, owner);
@@ -101,7 +101,7 @@ static void rndv_lane_gone(struct rchar_mr_owner *owner)
 	wake_up_all(&s->tx.ack_wait);
 }
 
-/* From here on the peer may read. */
+/* Register the pages. After success the peer may read the bytes. */
 static bool rndv_out_enlist(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
@@ -112,7 +112,7 @@ static bool rndv_out_enlist(struct rchar_rndv_out *b)
 	     !rchar_mr_map(mrs, &b->mr, b->pages, b->nr_pages, b->offset, b->len,
 			   DMA_TO_DEVICE);
 	if (ok) {
-		/* When this fails the lane goes, and with it what it has. */
+		/* If registering fails, the lane fails. Its teardown calls rndv_lane_gone(). */
 		list_add(&b->owner.entry, &mrs->owners);
 		ok = !rchar_mr_register(mrs, &b->mr, 1, IB_ACCESS_REMOTE_READ);
 	} else {
@@ -122,7 +122,7 @@ static bool rndv_out_enlist(struct rchar_rndv_out *b)
 	return ok;
 }
 
-/* Afterwards the peer can not read any more. Sleeps. */
+/* Revoke the registration. After the return, the peer cannot read the bytes. Sleeps. */
 static void take_back(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
@@ -133,15 +133,16 @@ static void take_back(struct rchar_rndv_out *b)
 		rchar_mr_put(mrs, &b->mr);
 	}
 	mutex_unlock(&mrs->lock);
-	/* What could not be taken back goes with the lane, and that has failed. */
+	/* If invalidating failed, the lane has failed. Its teardown frees the registration. */
 	wait_event(b->session->tx.ack_wait, data_race(list_empty_careful(&b->owner.entry)));
+	/* rndv_lane_gone() runs with this lock held: wait until it has returned. */
 	mutex_lock(&mrs->lock);
 	mutex_unlock(&mrs->lock);
 }
 
 /* ---- frames ---- */
 
-/* Tell the peer. 0, or as rchar_session_submit(). */
+/* Send RNDV to the peer. Return 0 or an error as rchar_session_submit(). */
 static int rndv_out_offer(struct rchar_rndv_out *b)
 {
 	struct rchar_session *s = b->session;
@@ -165,7 +166,7 @@ static int rndv_out_offer(struct rchar_rndv_out *b)
 	spin_lock_bh(&s->lock);
 	ret = rchar_session_submit_locked(s, &frames);
 	if (!ret) {
-		/* Acknowledged when they are taken, not with the frame. */
+		/* RNDV_DONE acknowledges these bytes. An ack of the RNDV frame does not. */
 		WRITE_ONCE(s->tx.window.next, s->tx.window.next + b->len);
 		s->tx.unframed = b->len;
 		b->end = s->tx.window.next;
@@ -177,11 +178,12 @@ static int rndv_out_offer(struct rchar_rndv_out *b)
 }
 
 /**
- * rchar_rndv_done() - the peer says what came of it
- * @session: the session; its lock is held
+ * rchar_rndv_done() - process a received RNDV_DONE
+ * @session: the session; the caller holds its lock
  * @rxb: the payload
  *
- * Return: RCHAR_FRAME_OK, also when it is too late to matter; RCHAR_FRAME_BAD_PAYLOAD.
+ * Return: RCHAR_FRAME_OK, also for an answer that is too late to matter; or
+ * RCHAR_FRAME_BAD_PAYLOAD.
  */
 enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
 					struct rchar_rxbuf *rxb)
@@ -193,7 +195,7 @@ enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
 	rchar_rxbuf_copy(rxb, &wire, sizeof(wire));
 	if (le32_to_cpu(wire.status) >= __RCHAR_RNDV_STATUS_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	/* The answer to an earlier RNDV, or a second answer, comes too late to matter. */
+	/* An answer to an earlier RNDV and a second answer are too late to matter. */
 	if (!b || b->answered || le32_to_cpu(wire.id) != rndv->id)
 		return RCHAR_FRAME_OK;
 	b->taken = wire.status == cpu_to_le32(RCHAR_RNDV_OK);
@@ -207,7 +209,7 @@ enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
 	return RCHAR_FRAME_OK;
 }
 
-/* The bytes, in frames. */
+/* Copy the bytes into DATA frames with INSTEAD. */
 static bool rndv_out_build(struct rchar_rndv_out *b, struct list_head *frames)
 {
 	u32 done = 0, max = rchar_session_frame_max(b->session);
@@ -230,7 +232,7 @@ static bool rndv_out_build(struct rchar_rndv_out *b, struct list_head *frames)
 			at += n;
 		}
 		done += len;
-		/* Sequence numbers of bytes, as the session counts them. */
+		/* The stream offset after this frame; the window already counts the bytes. */
 		txb->end = b->end - b->len + done;
 	}
 	return true;
@@ -241,20 +243,20 @@ static bool rndv_out_settled(struct rchar_rndv_out *b)
 	return READ_ONCE(b->answered) || READ_ONCE(b->gone);
 }
 
-/* The peer may not answer any more. */
+/* The peer might never answer. */
 static bool pointless(struct rchar_rndv_out *b)
 {
 	return READ_ONCE(b->session->state) == RCHAR_SESSION_DEAD ||
 	       READ_ONCE(b->session->shut) & RCHAR_SESSION_STOP_RECEIVED;
 }
 
-/* A peer in the middle of a READ ends it soon. */
+/* Time for the peer to complete a READ that has begun. */
 #define GRACE	(HZ / 2)
 
 /*
- * Until the peer has the bytes, or will not get them from here. To take them back while it
- * reads costs the connection, and that is not only this session's: neither a signal nor
- * the end of the session is reason enough before the READ had its time.
+ * Wait until the peer has read the bytes, has refused, or can no longer read. Invalidating the
+ * registration during the peer's READ breaks the connection, which also carries other sessions.
+ * After a signal or the end of the session, give the READ up to GRACE to complete.
  */
 static void wait_for_peer(struct rchar_rndv_out *b)
 {
@@ -265,8 +267,8 @@ static void wait_for_peer(struct rchar_rndv_out *b)
 }
 
 /*
- * Decide once whether the peer has taken the bytes. An answer that comes later is ignored:
- * the bytes are then on their way in frames.
+ * Decide once whether the peer has taken the bytes. A later answer is ignored: this host then
+ * sends the bytes in frames.
  */
 static bool rndv_decide(struct rchar_rndv_out *b)
 {
@@ -280,7 +282,10 @@ static bool rndv_decide(struct rchar_rndv_out *b)
 	return taken;
 }
 
-/* The end of a rendezvous: taken, or sent in frames. Bytes, or why the session is over. */
+/*
+ * Conclude a rendezvous: if the peer has not taken the bytes, queue them in frames. Return the
+ * bytes, or the error of a dead session.
+ */
 static ssize_t conclude(struct rchar_rndv_out *b)
 {
 	struct rchar_session *s = b->session;
@@ -295,7 +300,7 @@ static ssize_t conclude(struct rchar_rndv_out *b)
 	rndv->out = NULL;
 	s->tx.unframed = 0;
 	if (!taken) {
-		/* The peer waits for bytes that there is no memory to send. */
+		/* The peer waits for bytes that this host has no memory to send. */
 		if (!built)
 			rchar_session_fail_locked(s, RCHAR_REASON_NO_MEMORY);
 		if (s->state == RCHAR_SESSION_DEAD)
@@ -303,7 +308,7 @@ static ssize_t conclude(struct rchar_rndv_out *b)
 		else
 			rchar_session_queue_locked(s, &frames);
 	}
-	/* What had to come behind it. */
+	/* Send control frames that had to wait for these bytes, such as FIN. */
 	rchar_session_send_wanted(s);
 	spin_unlock_bh(&s->lock);
 	rchar_txbuf_put_list(&frames);
@@ -311,14 +316,15 @@ static ssize_t conclude(struct rchar_rndv_out *b)
 }
 
 /**
- * rchar_rndv_write() - have the peer read the next bytes of a write()
- * @session: a stream, open; the caller holds its write mutex
- * @from: user memory; advanced by what is returned
+ * rchar_rndv_write() - send the next bytes of a write() by a rendezvous
+ * @session: an open session of a stream channel; the caller holds its write mutex
+ * @from: user memory; advanced past the bytes sent
  * @room: bytes that the windows have room for
  *
- * Context: process; sleeps until the peer has the bytes, and not for long when it turns out
- * that it will not.
- * Return: bytes; 0 when they have to be sent in frames; or why the session is over.
+ * Context: process; sleeps until the peer has the bytes. After a signal, a half-close by the peer
+ * or the end of the session, waits at most GRACE for the peer.
+ * Return: bytes sent; 0 when the caller must send the bytes in frames; or the error of a dead
+ * session.
  */
 ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u32 room)
 {
@@ -338,10 +344,10 @@ ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u
 	b->owner.gone = rndv_lane_gone;
 	b->session = session;
 	b->lane = rchar_flow_get_lane(session->flow);
-	/* Over iWARP the peer would decline. */
+	/* Over iWARP the peer would refuse: see keyless_reads() in rndv_in.c. */
 	if (!b->lane || b->lane->signal_all || rchar_mrs_pages(rndv_out_mrs_of(b)) < 2)
 		goto out;
-	/* At any alignment. */
+	/* An unaligned buffer needs one page more. */
 	len = min_t(u32, len, (rchar_mrs_pages(rndv_out_mrs_of(b)) - 1) * PAGE_SIZE);
 	if (len < RCHAR_WIRE_RNDV_MIN || !rndv_out_pin(b, from, len))
 		goto out;

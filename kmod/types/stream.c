@@ -26,7 +26,7 @@ static struct rchar_seg *first_seg(struct rchar_session *s, u32 *len)
 	return seg;
 }
 
-/* Bytes may have been appended meanwhile: only an empty segment goes. */
+/* Free the segment only if no bytes remain: the receive path may have appended more bytes. */
 static void advance_seg(struct rchar_session *s, struct rchar_seg *seg, u32 bytes)
 {
 	bool done;
@@ -43,7 +43,7 @@ static void advance_seg(struct rchar_session *s, struct rchar_seg *seg, u32 byte
 		rchar_seg_free(seg);
 }
 
-/* Returns bytes moved; -EFAULT only when none were and user memory faults. */
+/* Return the bytes moved, or -EFAULT if user memory faulted before the first byte. */
 static ssize_t stream_drain(struct rchar_session *s, struct iov_iter *to)
 {
 	struct rchar_seg *seg;
@@ -64,7 +64,7 @@ static ssize_t stream_drain(struct rchar_session *s, struct iov_iter *to)
 	return done;
 }
 
-/* What a large write of the peer brings meanwhile goes to where it is wanted. */
+/* Wait for bytes. Meanwhile, a rendezvous of the peer can be read directly into @to. */
 static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
 {
 	struct rchar_rndv_reader reader;
@@ -87,8 +87,8 @@ static ssize_t stream_read_iter(struct kiocb *iocb, struct iov_iter *to)
 /* ---- write ---- */
 
 /*
- * One frame's worth. A frame that will have to wait is made with room for the next
- * small writes, so that a queue of many of them stays small.
+ * Send the bytes of one frame. If the frame has to wait in the queue, allocate room for later
+ * small writes: these writes are appended to the frame, and the queue stays short.
  */
 static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 room,
 			   gfp_t gfp)
@@ -130,8 +130,8 @@ static bool may_rndv(struct kiocb *iocb, struct iov_iter *from)
 }
 
 /*
- * State and room are hints here. The room only grows while this writer has the mutex, and
- * submitting looks at the state again.
+ * State and room are hints here. The room only grows while this writer holds the write mutex.
+ * The functions that submit frames check the state again with the session's lock held.
  */
 static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
 			  struct iov_iter *from)
@@ -165,7 +165,7 @@ static ssize_t stream_write_iter(struct kiocb *iocb, struct iov_iter *from)
 		if (ret < 0)
 			break;
 		done += ret;
-		/* With a reader that keeps up it may not sleep for long. */
+		/* While the reader keeps up, this loop might not sleep. Notice a kill here. */
 		if (done && fatal_signal_pending(current))
 			break;
 	}
@@ -174,7 +174,7 @@ static ssize_t stream_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	return done ?: ret;
 }
 
-/* ---- what the peer sends ---- */
+/* ---- frames from the peer ---- */
 
 static enum rchar_frame_error receive_data(struct rchar_session *s,
 					   const struct rchar_hdr *hdr,
@@ -206,7 +206,7 @@ static enum rchar_frame_error receive_rndv(struct rchar_session *s,
 {
 	if (!rchar_session_data_expected(s) || rchar_rndv_open(s))
 		return RCHAR_FRAME_BAD_STATE;
-	/* Each is answered. */
+	/* Every RNDV queues an answer: bound the number of answers. */
 	if (rchar_session_too_many_replies(s->flow)) {
 		*ret = -ENOBUFS;
 		return RCHAR_FRAME_OK;
@@ -237,7 +237,10 @@ static enum rchar_frame_error stream_fin(struct rchar_session *s)
 
 static bool stream_readable(const struct rchar_session *s)
 {
-	/* A reader that is told so looks again, with the lock; one that is not is woken. */
+	/*
+	 * A hint without the lock. After true, the reader checks again with the session's lock.
+	 * After false, the receive path wakes the reader when bytes arrive.
+	 */
 	return data_race(!list_empty_careful(&s->rx.queue));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Channels of type stream: bytes in order. */
+/* Stream channels: an ordered sequence of bytes. */
 #ifndef RCHAR_STREAM_H
 #define RCHAR_STREAM_H
 

@@ -12,12 +12,14 @@
 #include "session/channel.h"
 #include "session/session.h"
 
-/* Unpinning pages of a file that must be marked dirty may sleep; and the last mmdrop() is
- * not for soft interrupts (mmdrop_async() in kernel/fork.c).
+/*
+ * Runs the end of transfers that a soft interrupt must not finish. Marking the pages of a file
+ * dirty may sleep. The last mmdrop() must not run in a soft interrupt (mmdrop_async() in
+ * kernel/fork.c).
  */
 static struct workqueue_struct *transfer_wq;
 
-/* With @dirty it may sleep, with @t->mm_held it must not be a soft interrupt. */
+/* May sleep if @dirty is set. Must not run in a soft interrupt if @t->mm_held is set. */
 static void release_pages_of(struct rchar_transfer *t, bool dirty)
 {
 	unsigned int i;
@@ -48,7 +50,7 @@ static void transfer_release(struct kref *ref)
 }
 
 /**
- * rchar_transfer_put() - drop a reference
+ * rchar_transfer_put() - drop a reference to a transfer
  * @t: the transfer
  */
 void rchar_transfer_put(struct rchar_transfer *t)
@@ -68,7 +70,7 @@ static void transfer_count(const struct rchar_transfer *t)
 	}
 }
 
-/* Everything but what rdma.c does. */
+/* Finish a transfer after onesided.c has ended its operation. */
 static void transfer_finish(struct rchar_transfer *t, bool dirty)
 {
 	struct kiocb *iocb = t->iocb;
@@ -76,7 +78,7 @@ static void transfer_finish(struct rchar_transfer *t, bool dirty)
 
 	if (!t->io.error && t->counted)
 		transfer_count(t);
-	/* The program may look at its memory as soon as it is told. */
+	/* The program may access its memory once the request completes: release the pages first. */
 	if (t->mm)
 		release_pages_of(t, dirty);
 	if (iocb)
@@ -92,7 +94,7 @@ static void finish_work(struct work_struct *work)
 	transfer_finish(t, !t->io.write);
 }
 
-/* They were made dirty before; who cleaned them since has to be told again. */
+/* transfer_pin() marked the pages dirty. Pages cleaned since then must be marked again. */
 static bool all_dirty(const struct rchar_transfer *t)
 {
 	unsigned int i;
@@ -114,13 +116,13 @@ static void transfer_io_end(struct rchar_io *io)
 }
 
 /**
- * rchar_transfer_create() - a transfer without memory
+ * rchar_transfer_create() - allocate a transfer without pages
  * @session: the session
- * @keys: of the peer's memory; the caller keeps them until it is over
- * @offset: in that
- * @write: to the peer
- * @pages: how many it has room for, at most RCHAR_TRANSFER_PAGES
- * @gfp: how to allocate
+ * @keys: keys of the peer's memory; the caller keeps the keys until the transfer has ended
+ * @offset: offset in the peer's memory
+ * @write: true to write to the peer, false to read
+ * @pages: capacity in pages, at most RCHAR_TRANSFER_PAGES
+ * @gfp: allocation flags
  *
  * Return: the transfer, with one reference, or NULL.
  */
@@ -152,7 +154,7 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
 	return t;
 }
 
-/* A piece of memory within one page; joined to the last one when it follows on it. */
+/* Add memory within one page. Extend the last vector if the new memory directly follows. */
 static void transfer_add_vec(struct rchar_transfer *t, unsigned int *nr, struct page *page, u32 at,
 		    u32 len)
 {
@@ -188,7 +190,10 @@ static int transfer_pin_some(struct rchar_transfer *t, unsigned int *nr, struct 
 	return got < want ? -EFAULT : 0;
 }
 
-/* As much as there is, and as the transfer has room for: see @t->io.len. */
+/*
+ * Pin memory until @len bytes are pinned, the transfer is full, or pinning fails. Succeed if any
+ * page is pinned; @t->io.len is the number of bytes.
+ */
 static int transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len,
 	       const struct mm_struct *kept)
 {
@@ -202,7 +207,7 @@ static int transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t 
 		if (n)
 			ret = transfer_pin_some(t, &nr, iter, n);
 		else
-			iov_iter_advance(iter, 0);	/* behind an empty segment */
+			iov_iter_advance(iter, 0);	/* past an empty segment */
 	}
 	if (!t->nr_pages)
 		return ret ?: -EFAULT;
@@ -218,19 +223,20 @@ static int transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t 
 }
 
 /**
- * rchar_transfer_pin() - a transfer with the program's own memory
+ * rchar_transfer_pin() - allocate a transfer on pinned memory of the program
  * @session: the session
- * @keys: of the peer's memory; the caller keeps them until it is over
- * @offset: in that
- * @write: to the peer
- * @iter: user memory; advanced behind what is taken
- * @len: bytes wanted; fewer are taken when no more can be pinned, or are in too many pages
- * @kept: an mm of which the caller keeps a reference until the transfer is over, or NULL
- * @gfp: how to allocate
+ * @keys: keys of the peer's memory; the caller keeps the keys until the transfer has ended
+ * @offset: offset in the peer's memory
+ * @write: true to write to the peer, false to read
+ * @iter: user memory; advanced past the pinned bytes
+ * @len: bytes wanted; the transfer takes fewer if pinning stops early or the page limit is reached
+ * @kept: an mm to which the caller keeps a reference until the transfer has ended, or NULL
+ * @gfp: allocation flags
  *
  * Context: process; may sleep to fault pages in.
- * Return: the transfer, with one reference; -EFAULT when there is no memory there; -ENOMEM,
- * also when RLIMIT_MEMLOCK is in the way.
+ * Return: the transfer, with one reference; ERR_PTR(-EFAULT) when @iter refers to no memory;
+ * ERR_PTR(-ENOMEM), also when RLIMIT_MEMLOCK forbids the pages; or the ERR_PTR() of another
+ * error of rchar_pin().
  */
 struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
 					  struct rchar_keys *keys, u64 offset, bool write,
@@ -252,9 +258,9 @@ struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
 }
 
 /**
- * rchar_transfer_bounce() - use memory of our own
- * @t: a transfer without memory
- * @len: bytes, at most the pages there is room for
+ * rchar_transfer_bounce() - allocate bounce pages for a transfer
+ * @t: a transfer without pages
+ * @len: bytes, at most the capacity of the transfer
  *
  * Return: 0 or -ENOMEM.
  */
@@ -274,11 +280,11 @@ int rchar_transfer_bounce(struct rchar_transfer *t, size_t len)
 }
 
 /**
- * rchar_transfer_copy() - between memory of our own and the program's
- * @t: after rchar_transfer_bounce(); when it reads, after it has completed
+ * rchar_transfer_copy() - copy between bounce pages and the program's memory
+ * @t: a transfer after rchar_transfer_bounce(); a read must have completed
  * @iter: the program's memory
  *
- * Return: bytes; fewer than all when user memory faults.
+ * Return: bytes copied; fewer than @t->io.len when user memory faults.
  */
 size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter)
 {
@@ -298,22 +304,24 @@ size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter)
 }
 
 /**
- * rchar_transfer_start() - let it go
- * @t: with memory; the reference of the caller stays
- * @iocb: to complete when it is over, or NULL for rchar_transfer_wait()
+ * rchar_transfer_start() - submit a transfer
+ * @t: the transfer, with pages; the caller keeps its reference
+ * @iocb: request to complete at the end of the transfer, or NULL for rchar_transfer_wait()
  */
 void rchar_transfer_start(struct rchar_transfer *t, struct kiocb *iocb)
 {
 	t->iocb = iocb;
-	kref_get(&t->ref);	/* the io's */
+	kref_get(&t->ref);	/* held by @t->io */
 	rchar_onesided_submit(t->session->flow, &t->io);
 }
 
 /**
- * rchar_transfer_wait() - until it is over, or the program is killed
- * @t: after rchar_transfer_start() without an iocb
+ * rchar_transfer_wait() - wait until a transfer has ended or the program is killed
+ * @t: a transfer after rchar_transfer_start() without an iocb
  *
- * Return: 0, -EINTR, or why it failed.
+ * Context: process; sleeps.
+ * Return: 0; -EINTR when the program is killed, while the transfer continues; or the error of
+ * the transfer.
  */
 int rchar_transfer_wait(struct rchar_transfer *t)
 {
@@ -323,7 +331,9 @@ int rchar_transfer_wait(struct rchar_transfer *t)
 }
 
 /**
- * rchar_transfer_init() - at module load
+ * rchar_transfer_init() - create the workqueue at module load
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_transfer_init(void)
 {
@@ -332,7 +342,7 @@ int rchar_transfer_init(void)
 }
 
 /**
- * rchar_transfer_exit() - at module unload, when no session is left
+ * rchar_transfer_exit() - destroy the workqueue at module unload, after the last session
  */
 void rchar_transfer_exit(void)
 {

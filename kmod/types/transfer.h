@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A read or write of a program, between its memory and that of the peer. */
+/* Transfers: data moved between local memory and the peer's region for one program request. */
 #ifndef RCHAR_TRANSFER_H
 #define RCHAR_TRANSFER_H
 
@@ -13,24 +13,24 @@ struct kiocb;
 struct mm_struct;
 struct rchar_session;
 
-/* Pages of one transfer at most: 1 MiB at any alignment. */
+/* Most pages of one transfer: 1 MiB at any alignment. */
 #define RCHAR_TRANSFER_PAGES	257
 
 /**
- * struct rchar_transfer - one of them
- * @io: the part that rdma.c knows
- * @ref: one for who waits, one for @io
- * @session: holds a reference
- * @iocb: to complete, or NULL when somebody waits for @done
- * @done: it is over, @io.error says how
- * @work: for what is not for soft interrupts
- * @mm: whose limit @pages count against, or NULL: they are copies of our own
- * @mm_held: holds a reference to @mm
- * @counted: in the statistics of the channel, when it succeeds
+ * struct rchar_transfer - one transfer
+ * @io: the one-sided operation, executed by onesided.c
+ * @ref: one reference for the creator, one for the submitted @io
+ * @session: the session; the transfer holds a reference
+ * @iocb: request to complete, or NULL when a thread waits for @done
+ * @done: completed at the end of the transfer; @io.error is the result
+ * @work: finishes the transfer when a soft interrupt must not
+ * @mm: the address space whose limit @pages count against, or NULL for bounce pages
+ * @mm_held: the transfer holds a reference to @mm
+ * @counted: count the transfer in the channel's statistics when the transfer succeeds
  * @nr_pages: length of @pages
- * @max_pages: room in @pages and @vecs
- * @pages: pinned, or our own
- * @vecs: the same memory, contiguous pages joined
+ * @max_pages: capacity of @pages and @vecs
+ * @pages: pinned pages of a program, or bounce pages of the kernel
+ * @vecs: the memory of @pages, with adjacent pages merged
  */
 struct rchar_transfer {
 	struct rchar_io io;

@@ -7,7 +7,7 @@
 #include "stream.h"
 #include "uapi/linux/rdma_char.h"
 
-/* By enum rchar_channel_type and enum rchar_role. */
+/* Indexed by enum rchar_channel_type, then by enum rchar_role. */
 static const struct rchar_type *const types[][RCHAR_ROLE_CONNECT + 1] = {
 	[RCHAR_TYPE_STREAM] = {
 		[RCHAR_ROLE_LISTEN] = &rchar_stream_type,
@@ -24,11 +24,11 @@ static const struct rchar_type *const types[][RCHAR_ROLE_CONNECT + 1] = {
 };
 
 /**
- * rchar_types_find() - what channels of a type do
+ * rchar_types_find() - find the operations of a channel type in one role
  * @type: enum rchar_channel_type
  * @role: enum rchar_role
  *
- * Return: the type, or NULL when there is none such.
+ * Return: the operations, or NULL when no such type exists.
  */
 const struct rchar_type *rchar_types_find(u32 type, u32 role)
 {

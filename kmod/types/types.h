@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Every type of channels there is. */
+/* The table of channel types. */
 #ifndef RCHAR_TYPES_H
 #define RCHAR_TYPES_H
 
