@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-# The front door. 'make help' lists everything.
+# The targets of the project. 'make help' lists all targets.
 VERSION := $(shell cat VERSION)
 PREFIX  ?= /usr
 DESTDIR ?=
 BUILD   := build
 
-# The kernel to build for: KDIR=/path/to/build-tree, or KERNEL=version, or the newest
-# Debian kernel installed (which need not be the one that runs).
+# The kernel to build for: KDIR=/path/to/build-tree or KERNEL=version. The default is the running
+# kernel if its build tree is installed, else the newest installed Debian kernel.
 NEWEST_KERNEL = $(shell ls /lib/modules 2>/dev/null | grep -- -amd64$$ | sort -V | tail -n1)
 RUNNING_KERNEL := $(shell uname -r)
 KERNEL  ?= $(if $(wildcard /lib/modules/$(RUNNING_KERNEL)/build),$(RUNNING_KERNEL),$(NEWEST_KERNEL))
 KDIR    ?= /lib/modules/$(KERNEL)/build
-# y: kernel builds of our own, where a receiver that is not ready is never waited for
+# y: a test build with extra checks, fault injection and debug messages. A test build does not
+# retry a SEND when the peer has no receive buffer, so a miscounted credit breaks the connection.
 DEBUG   ?= n
 
 .PHONY: help
