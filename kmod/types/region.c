@@ -473,7 +473,7 @@ long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *ar
 	if (a.flags || a.offset % 8 ||
 	    (a.op != RCHAR_ATOMIC_ADD && a.op != RCHAR_ATOMIC_CAS))
 		return -EINVAL;
-	ret = region_execute(file, &a, &a.old);
+	ret = execute(file, &a, &a.old);
 	return ret ?: put_user(a.old, &arg->old);
 }
 

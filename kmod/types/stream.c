@@ -138,7 +138,8 @@ static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
 {
 	u32 room = rchar_session_write_room(s);
 
-	if (!room || READ_ONCE(s->state) != RCHAR_SESSION_OPEN)
+	if (!room || READ_ONCE(s->state) != RCHAR_SESSION_OPEN ||
+	    READ_ONCE(s->shut) & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
 		return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
 	if (may_rndv(iocb, from)) {
 		ssize_t done = rchar_rndv_write(s, from, room);
