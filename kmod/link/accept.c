@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lanes that peers make. Nothing a request says counts before the peer has shown, by HELLO,
- * that it receives at the address that it named: until then a lane waits aside, and its link
- * does not notice.
+ * Lanes that peers request. A peer can claim any address in a request. Its HELLO proves that the
+ * peer receives at the claimed address. Until HELLO arrives, the contents of the request do not
+ * count: the lane waits on a separate list, and the state of the link does not change.
  */
 #include "accept.h"
 #include "base/account.h"
@@ -15,7 +15,7 @@
 
 /* ---- the request ---- */
 
-/* May a lane of that attempt come, by what the link knows? */
+/* Check a request's attempt number against that of the link. Returns 0 to allow the lane. */
 static enum rchar_reason attempt_reason(struct rchar_link *link,
 					const struct rchar_privdata *request)
 {
@@ -23,12 +23,12 @@ static enum rchar_reason attempt_reason(struct rchar_link *link,
 	if (request->lane)
 		return request->attempt == link->attempt ? RCHAR_REASON_NONE :
 							   RCHAR_REASON_BUSY;
-	/* A request that was under way for long must not break a newer connection. */
+	/* A delayed request must not break a newer connection. */
 	return link->attempt && !rchar_seq_before(link->attempt, request->attempt) ?
 	       RCHAR_REASON_BUSY : RCHAR_REASON_NONE;
 }
 
-/* The acceptor's end of a link that a peer asks for, with one user more. */
+/* Find or create the acceptor's link for a request. Adds a user to the link. */
 static struct rchar_link *find_or_create_accepted(struct net *net,
 						  const struct rchar_privdata *request,
 						  const struct sockaddr_storage *local,
@@ -50,8 +50,10 @@ static struct rchar_link *find_or_create_accepted(struct net *net,
 }
 
 /*
- * Requests without a HELLO to follow could fill up the handshakes that may be under way, and
- * keep a link from its next connection. Its epoch is known to its two ends.
+ * Requests that no HELLO follows could use up the limit for concurrent handshakes, and so prevent
+ * a link from reconnecting. Only the two endpoints of a link know its epoch. The limit therefore
+ * does not apply to a request with the right epoch. This exemption holds while fewer than nr_lanes
+ * lanes of the link are being accepted.
  */
 static bool knows_epoch(struct rchar_link *link, const struct rchar_privdata *request)
 {
@@ -65,7 +67,10 @@ static bool knows_epoch(struct rchar_link *link, const struct rchar_privdata *re
 	return request->epoch && request->epoch == READ_ONCE(link->epoch) && n < link->nr_lanes;
 }
 
-/* A lane for a request that looks well. The link does not change: see accept_admit(). */
+/*
+ * Create a lane for a request, after some checks. The state of the link does not change before
+ * accept_admit().
+ */
 static enum rchar_reason new_lane(struct rchar_link *link,
 				  const struct rchar_privdata *request,
 				  struct rchar_lane **out)
@@ -87,7 +92,7 @@ static enum rchar_reason new_lane(struct rchar_link *link,
 		return RCHAR_REASON_NO_MEMORY;
 	}
 	lane->peer = *request;
-	kref_get(&lane->ref);	/* the list's */
+	kref_get(&lane->ref);	/* for the list */
 	spin_lock_bh(&link->lock);
 	list_add_tail(&lane->accepting_entry, &link->accepting);
 	spin_unlock_bh(&link->lock);
@@ -96,16 +101,16 @@ static enum rchar_reason new_lane(struct rchar_link *link,
 }
 
 /**
- * rchar_link_accept() - a peer asks for a connection
- * @net: network namespace it arrived in
- * @request: its private data, well formed
- * @local: our address and port
- * @peer: the peer's address
- * @lane: set to the new lane, on the link's list of those being accepted, with a reference
- *	  for its cm_id
+ * rchar_link_accept() - decide on a connection request of a peer
+ * @net: network namespace in which the request arrived
+ * @request: private data of the request, well formed
+ * @local: address and port of this host
+ * @peer: address of the peer
+ * @lane: set to the new lane, which is on the link's list of lanes being accepted, with a
+ *	  reference for its cm_id
  *
  * Context: CM event handler.
- * Return: 0, or why it is refused.
+ * Return: 0, or the reason to refuse the request.
  */
 enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_privdata *request,
 				    const struct sockaddr_storage *local,
@@ -119,7 +124,7 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_privdata
 	link = find_or_create_accepted(net, request, local, peer);
 	if (link) {
 		reason = new_lane(link, request, lane);
-		/* Otherwise the lane's: dropped when it is gone. */
+		/* On success the lane is the new user of the link, until torn down. */
 		if (reason)
 			rchar_link_unuse(link);
 	}
@@ -129,7 +134,7 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_privdata
 
 /* ---- HELLO ---- */
 
-/* Its peer has shown that it is where it says. */
+/* Move a lane from the list to its slot, after HELLO arrived. */
 static bool accepted_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 {
 	bool ok;
@@ -146,7 +151,7 @@ static bool accepted_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 	return ok;
 }
 
-/* What the reply said must still hold. */
+/* Take over the flow. Returns false when the reply to the request does not hold any more. */
 static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
 {
 	bool same = rchar_link_continues(link, lane);
@@ -165,7 +170,10 @@ static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
 	return true;
 }
 
-/* False: not yet. *@reason: why not at all. */
+/*
+ * Try to give a lane its slot. Returns false when the lane must wait. If the lane is refused, sets
+ * *@reason and returns true.
+ */
 static bool accept_admit(struct rchar_link *link, struct rchar_lane *lane,
 		  enum rchar_reason *reason)
 {
@@ -173,12 +181,12 @@ static bool accept_admit(struct rchar_link *link, struct rchar_lane *lane,
 	*reason = attempt_reason(link, &lane->peer);
 	if (*reason)
 		return true;
-	/* The peer would not call if it did not know them to be gone. */
+	/* The peer reconnects only after its old lanes have failed: fail them here too. */
 	if (!lane->index && !rchar_link_no_lanes(link)) {
 		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_CLOSED);
 		return false;
 	}
-	/* What the reply said does not hold any more, then: accepted_adopt() will see. */
+	/* If this drops the sessions, the reply does not hold any more: accepted_adopt() checks. */
 	if (!lane->index) {
 		rchar_link_drop_evicted(link);
 		link->attempt = lane->peer.attempt;
@@ -190,11 +198,11 @@ static bool accept_admit(struct rchar_link *link, struct rchar_lane *lane,
 }
 
 /**
- * rchar_link_admit() - the handshake is over: the lane takes its slot
- * @lane: an acceptor's; its teardown waits for this
+ * rchar_link_admit() - give a lane its slot after HELLO
+ * @lane: a lane of an acceptor; its teardown waits for this function
  *
- * The lanes that the link had go first. rchar_link_lane_gone() of the last one queues this
- * again.
+ * Old lanes of the link are torn down first. For the last of them, rchar_link_lane_gone() queues
+ * &rchar_lane.adopt_work again.
  */
 void rchar_link_admit(struct rchar_lane *lane)
 {
@@ -212,10 +220,10 @@ void rchar_link_admit(struct rchar_lane *lane)
 		rchar_handshake_done(lane);
 }
 
-/* ---- the end ---- */
+/* ---- teardown ---- */
 
 /**
- * rchar_link_fail_accepting() - end the lanes whose handshake is not over
+ * rchar_link_fail_accepting() - fail the lanes whose handshake is not complete
  * @link: the link
  * @reason: why
  */
@@ -242,14 +250,15 @@ void rchar_link_fail_accepting(struct rchar_link *link, enum rchar_reason reason
 }
 
 /**
- * rchar_link_stop_accepting() - a lane is torn down: was its handshake not over?
+ * rchar_link_stop_accepting() - remove a lane from the list of lanes being accepted
  * @link: the link
- * @lane: the lane
+ * @lane: the lane, during its teardown
  *
- * Then the link has not noticed that there was one. The list's reference is dropped.
+ * A lane on the list has not affected the state of the link. This function drops the reference of
+ * the list.
  *
  * Context: process, in the lane's teardown.
- * Return: true when that was all.
+ * Return: true when the lane was on the list: the caller has nothing more to do.
  */
 bool rchar_link_stop_accepting(struct rchar_link *link, struct rchar_lane *lane)
 {
@@ -270,7 +279,7 @@ bool rchar_link_stop_accepting(struct rchar_link *link, struct rchar_lane *lane)
 }
 
 /**
- * rchar_link_admit_greeted() - the last slot is empty: lanes that waited for that may come
+ * rchar_link_admit_greeted() - admit lanes that waited until all slots are empty
  * @link: the link
  */
 void rchar_link_admit_greeted(struct rchar_link *link)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Lanes that peers make, until they have a slot of their link. */
+/* Lanes that peers request, until each takes its slot of the link. */
 #ifndef RCHAR_ACCEPT_H
 #define RCHAR_ACCEPT_H
 

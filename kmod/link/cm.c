@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of the RDMA connection manager. A handler runs under the cm_id's mutex, and
- * the queue it runs on is shared by every RDMA user of the host: nothing here waits,
- * and nothing here destroys a cm_id that a lane owns. A lane's handler always returns
- * 0; its failures go through rchar_lane_fail().
+ * Events of the RDMA connection manager. A handler runs with the cm_id's mutex held, on a work
+ * queue that all RDMA users of the host share. A handler therefore must not wait, and must not
+ * destroy a cm_id that a lane owns. The handler of a lane always returns 0 and reports failures
+ * with rchar_lane_fail().
  */
 #include "cm.h"
 #include <rdma/ib_addr.h>
@@ -15,7 +15,7 @@
 #include "lane.h"
 
 #define RESOLVE_TIMEOUT_MS	2000
-/* Test builds do not retry: receiver-not-ready means a credit was miscounted. */
+/* Test builds do not retry: there, receiver-not-ready reveals a wrong credit count. */
 #ifdef RCHAR_DEBUG
 #define RNR_RETRY		0
 #else
@@ -27,8 +27,8 @@ static atomic64_t nr_accepted, nr_refused, nr_bad;
 static rchar_cm_accept_fn accept_request;
 
 /**
- * rchar_cm_init() - at module load
- * @accept: who decides on connection requests
+ * rchar_cm_init() - initialize at module load
+ * @accept: function that decides on connection requests
  */
 void rchar_cm_init(rchar_cm_accept_fn accept)
 {
@@ -36,7 +36,9 @@ void rchar_cm_init(rchar_cm_accept_fn accept)
 }
 
 /**
- * rchar_cm_counts() - connection requests so far
+ * rchar_cm_counts() - get the numbers of connection requests since module load
+ *
+ * Return: the numbers.
  */
 struct rchar_cm_counts rchar_cm_counts(void)
 {
@@ -47,7 +49,10 @@ struct rchar_cm_counts rchar_cm_counts(void)
 	};
 }
 
-/* @request: what the initiator asked for, or NULL when this side is the initiator. */
+/*
+ * Fill in the parameters of a connection. @request holds the parameters of the initiator's
+ * request, or is NULL on the initiator.
+ */
 static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 		       struct rchar_wire_privdata *data, const struct rdma_conn_param *request)
 {
@@ -59,7 +64,7 @@ static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 	param->private_data_len = sizeof(*data);
 	param->responder_resources = min(attrs->max_qp_rd_atom, RCHAR_LANE_RD_ATOMIC);
 	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC);
-	/* No more than the other side has: IBTA vol 1, 12.7.29 and 12.7.30. */
+	/* At most the resources of the other side: IBTA vol 1, 12.7.29 and 12.7.30. */
 	if (request) {
 		param->responder_resources = min(param->responder_resources,
 						 request->responder_resources);
@@ -134,12 +139,12 @@ static void connect_locked(struct rchar_lane *lane)
 }
 
 /**
- * rchar_cm_connect() - the route is resolved: set up the queue pair and connect
- * @lane: an initiator's; its teardown waits for this
+ * rchar_cm_connect() - set up the queue pair and connect, after the route is resolved
+ * @lane: a lane of an initiator; its teardown waits for this function
  *
- * Not in the event handler: on soft-iWARP rdma_connect() waits for TCP (siw_connect() in
- * drivers/infiniband/sw/siw/siw_cm.c), and the queue it would wait in is the CM's for all
- * users. The lock keeps events of this cm_id out, as in a handler.
+ * Not called from the event handler: on soft-iWARP rdma_connect() waits for TCP (siw_connect() in
+ * drivers/infiniband/sw/siw/siw_cm.c). In the handler, that wait would block the CM's work queue
+ * for all users. As in a handler, the handler lock excludes events of this cm_id.
  */
 void rchar_cm_connect(struct rchar_lane *lane)
 {
@@ -157,8 +162,8 @@ static bool reply_matches(const struct rchar_lane *lane)
 }
 
 /*
- * As many READs as the peer answers at once. Which of the two that is depends on the
- * transport.
+ * Limit the READs in flight to the number that the peer answers at once. Which of the two fields
+ * contains this number depends on the transport.
  */
 static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param *param)
 {
@@ -174,7 +179,7 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 	const struct rdma_conn_param *param = &event->param.conn;
 	enum rchar_privdata_error err;
 
-	/* The acceptor goes by the HELLO, which may come before this event. */
+	/* The acceptor waits for HELLO instead, which may arrive before this event. */
 	if (!lane->initiator)
 		return;
 	err = rchar_privdata_decode(&lane->peer, param->private_data,
@@ -198,7 +203,7 @@ static void on_rejected(struct rchar_lane *lane, struct rdma_cm_event *event)
 				reason : RCHAR_REASON_REJECTED);
 		return;
 	}
-	/* InfiniBand and RoCE: no such service id; iWARP: the TCP port is closed. */
+	/* InfiniBand and RoCE: the service id does not exist. iWARP: the TCP port is closed. */
 	if (event->status == IB_CM_REJ_INVALID_SERVICE_ID ||
 	    event->status == -ECONNREFUSED)
 		rchar_lane_fail(lane, RCHAR_REASON_NOT_LISTENING);
@@ -225,13 +230,13 @@ static enum rchar_reason event_reason(enum rdma_cm_event_type event)
 	}
 }
 
-/* Events of a lane's cm_id, both sides. */
+/* CM event handler of a lane's cm_id, on both sides. */
 static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rchar_lane *lane = id->context;
 
 	trace_rchar_cm_event(lane, event->event, event->status);
-	/* Also for a lane that is on its way out: its teardown may wait. */
+	/* Also for a lane that is closing: stop_rep() in its teardown may wait. */
 	if (event->event == RDMA_CM_EVENT_ESTABLISHED ||
 	    event->event == RDMA_CM_EVENT_DISCONNECTED)
 		complete_all(&lane->cm_connected);
@@ -259,12 +264,12 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /**
- * rchar_cm_create_id() - make the cm_id of a lane
- * @lane: an initiator's
- * @net: network namespace to call from
+ * rchar_cm_create_id() - create the cm_id of a lane
+ * @lane: a lane of an initiator
+ * @net: network namespace of the connection
  *
- * Context: process. rdma_destroy_id() undoes.
- * Return: 0, or what the CM said.
+ * Context: process. rdma_destroy_id() undoes this function.
+ * Return: 0, or the error of rdma_create_id().
  */
 int rchar_cm_create_id(struct rchar_lane *lane, struct net *net)
 {
@@ -278,9 +283,9 @@ int rchar_cm_create_id(struct rchar_lane *lane, struct net *net)
 
 /**
  * rchar_cm_resolve() - start to connect
- * @lane: after rchar_lane_start(); the outcome comes by &rchar_lane.ops
- * @local: address to call from, or family AF_UNSPEC
- * @peer: address and port to call
+ * @lane: the lane, after rchar_lane_start(); &rchar_lane.ops reports the result
+ * @local: source address, or family AF_UNSPEC
+ * @peer: address and port to connect to
  *
  * Context: process.
  */
@@ -306,7 +311,7 @@ static int cm_refuse(struct rdma_cm_id *id, enum rchar_reason reason)
 	rdma_reject(id, &data, sizeof(data), IB_CM_REJ_CONSUMER_DEFINED);
 	atomic64_inc(&nr_refused);
 	trace_rchar_refused(id, reason);
-	/* Non-zero: the CM destroys the id, of which we keep nothing. */
+	/* Non-zero: the CM destroys the id. No lane uses the id. */
 	return -ECONNREFUSED;
 }
 
@@ -324,7 +329,7 @@ static enum rchar_reason decode_request(struct rchar_privdata *request,
 	}
 }
 
-/* From here on the lane owns the id: failures go through rchar_lane_fail(). */
+/* Accept the connection. The lane already owns the id: rchar_lane_fail() reports failures. */
 static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *request)
 {
 	struct rdma_conn_param param;
@@ -349,10 +354,10 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 }
 
 /*
- * Requests over InfiniBand and RoCE carry the addresses of both ends in private data (IBTA vol
- * 1, A11.6), where a peer can claim what it likes. On RoCE the address must be that of the
- * GID that answers go to, whatever the version: cma_resolve_iboe_route() makes the GIDs from
- * the addresses.
+ * On InfiniBand and RoCE, a request carries the addresses of both ends in private data (IBTA vol
+ * 1, A11.6). A peer can claim any address there. On RoCE the peer's address must match the GID
+ * that answers are sent to. This holds for every RoCE version: cma_resolve_iboe_route() derives
+ * the GIDs from the addresses.
  */
 static bool peer_is_its_gid(const struct rdma_cm_id *id, const struct sockaddr_storage *peer)
 {
@@ -365,7 +370,7 @@ static bool peer_is_its_gid(const struct rdma_cm_id *id, const struct sockaddr_s
 	return rchar_addr_same_host(&gid, peer);
 }
 
-/* And ours must be one of the interface that the request came in on. */
+/* The local address must belong to the interface on which the request arrived. */
 static bool local_is_its_device(const struct rdma_cm_id *id, struct net *net,
 				const struct sockaddr_storage *local)
 {
@@ -376,13 +381,13 @@ static bool local_is_its_device(const struct rdma_cm_id *id, struct net *net,
 }
 
 /**
- * rchar_cm_accept() - a listener got a connection request
+ * rchar_cm_accept() - process a connection request to a listener
  * @net: network namespace of the listener
  * @id: the new cm_id
  * @event: RDMA_CM_EVENT_CONNECT_REQUEST
  *
- * Context: CM event handler, with the mutexes of listener and @id held.
- * Return: what the handler returns: 0 when a lane has taken @id over.
+ * Context: CM event handler, with the mutexes of the listener and of @id held.
+ * Return: return value for the handler: 0 when a lane has taken over @id.
  */
 int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 		    struct rdma_cm_event *event)
@@ -393,7 +398,7 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 	struct rchar_lane *lane;
 	enum rchar_reason reason;
 
-	/* The CM leaves it out (cma_save_ip6_info() in drivers/infiniband/core/cma.c). */
+	/* The CM leaves out the scope (cma_save_ip6_info() in drivers/infiniband/core/cma.c). */
 	rchar_addr_set_scope(&local, addr->dev_addr.bound_dev_if);
 	rchar_addr_set_scope(&peer, addr->dev_addr.bound_dev_if);
 	reason = decode_request(&request, &event->param.conn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The connection manager: how a lane becomes connected. */
+/* The connection manager: connects and accepts lanes. */
 #ifndef RCHAR_CM_H
 #define RCHAR_CM_H
 
@@ -13,15 +13,15 @@ struct rdma_cm_event;
 struct rdma_cm_id;
 
 /**
- * typedef rchar_cm_accept_fn - a peer asks for a connection
- * @net: network namespace it arrived in
- * @request: its private data, well formed
- * @local: our address and port
- * @peer: the peer's address
+ * typedef rchar_cm_accept_fn - decide on a connection request of a peer
+ * @net: network namespace in which the request arrived
+ * @request: private data of the request, well formed
+ * @local: address and port of this host
+ * @peer: address of the peer
  * @lane: set to the new lane, with a reference for its cm_id
  *
  * Context: CM event handler.
- * Return: 0, or why it is refused.
+ * Return: 0, or the reason to refuse the request.
  */
 typedef enum rchar_reason (*rchar_cm_accept_fn)(struct net *net,
 						const struct rchar_privdata *request,
@@ -37,7 +37,7 @@ void rchar_cm_connect(struct rchar_lane *lane);
 int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 		    struct rdma_cm_event *event);
 
-/* Connection requests so far, for INFO_GET. */
+/* Connection requests since module load, for INFO_GET. */
 struct rchar_cm_counts {
 	u64 accepted;
 	u64 refused;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A peer that is past its budget loses what is kept for it. */
+/* Eviction: a peer over its budget loses what this host keeps for the peer. */
 #include "evict.h"
 #include <linux/sizes.h>
 #include "base/account.h"
@@ -7,11 +7,16 @@
 #include "link.h"
 
 /*
- * A link may leave so much past its peer's budget: with all its lanes on links of their own a
- * peer is 2 MiB past it then.
+ * Dead bytes that a link may keep while its peer is over budget. A peer with as many lanes as
+ * allowed, each on a link of its own, thus exceeds its budget by 2 MiB.
  */
 #define EVICT_BYTES		SZ_32K
-/* Past the budget now, and longer ago than any peer takes to acknowledge; or by so much. */
+/*
+ * A link over its limits is checked again after EVICT_DELAY, which is longer than any peer takes
+ * to acknowledge. If the peer exceeds its budget by EVICT_AT_ONCE_BYTES, the check runs at once. A
+ * peer within its budget can be over the limits too. Such a peer uses more than its share of the
+ * host's memory, and a link of the peer has more than EVICT_AT_ONCE_BYTES dead bytes.
+ */
 #define EVICT_DELAY		HZ
 #define EVICT_AT_ONCE_BYTES	SZ_1M
 
@@ -30,10 +35,10 @@ static bool left_far_too_much(const struct rchar_link *link)
 }
 
 /**
- * rchar_link_left_more() - &rchar_link.dead_bytes has grown
+ * rchar_link_left_more() - check the limits after &rchar_link.dead_bytes has grown
  * @link: the link
  *
- * Context: any but hard interrupt, with any lock but the link's.
+ * Context: any but hard interrupt, with any locks held but the link's.
  */
 void rchar_link_left_more(struct rchar_link *link)
 {
@@ -44,10 +49,11 @@ void rchar_link_left_more(struct rchar_link *link)
 }
 
 /**
- * rchar_link_drop_evicted() - what is kept for a peer past its budget goes, sessions and all
+ * rchar_link_drop_evicted() - drop the frames and sessions of a peer over its budget
  * @link: the link; rchar_links_lock is held
  *
- * Not while a connection is left: rchar_link_lane_gone() of the last one comes back.
+ * Does nothing unless &rchar_link.evict is set, or while a lane is left. For the last lane,
+ * rchar_link_lane_gone() queues &rchar_link.evict_work again.
  *
  * Context: process.
  */
@@ -62,7 +68,7 @@ void rchar_link_drop_evicted(struct rchar_link *link)
 }
 
 /**
- * rchar_link_evict_work() - is the peer still past its budget?
+ * rchar_link_evict_work() - evict a peer that is still over its budget
  * @work: rchar_link.evict_work
  */
 void rchar_link_evict_work(struct work_struct *work)
@@ -71,7 +77,9 @@ void rchar_link_evict_work(struct work_struct *work)
 					       evict_work);
 
 	mutex_lock(&rchar_links_lock);
-	/* Otherwise it was a burst, or admit() has dropped it: the lanes are another connection's. */
+	/* Otherwise the excess was temporary, or accept_admit() has already dropped everything. The
+	 * lanes then belong to a new connection.
+	 */
 	if (link->evict || left_too_much(link)) {
 		WRITE_ONCE(link->evict, true);
 		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_PEER_LIMIT);

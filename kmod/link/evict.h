@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A peer that is past its budget loses what is kept for it. */
+/* Eviction: a peer over its budget loses what this host keeps for the peer. */
 #ifndef RCHAR_EVICT_H
 #define RCHAR_EVICT_H
 

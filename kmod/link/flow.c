@@ -4,13 +4,13 @@
 #include "base/trace.h"
 #include "lane.h"
 
-/* Frames handed to the device in one call. */
+/* Frames posted in one call to ib_post_send(). */
 #define BATCH 16
 
 /**
- * rchar_flow_init() - an empty flow
+ * rchar_flow_init() - initialize an empty flow
  * @flow: the flow, zeroed
- * @traffic: what it shares with the others of the link
+ * @traffic: state shared with the other flows of the link
  */
 void rchar_flow_init(struct rchar_flow *flow, struct rchar_traffic *traffic)
 {
@@ -33,7 +33,7 @@ static void fill_hello(struct rchar_lane *lane, struct rchar_txbuf *txb)
 	txb->hdr.len = sizeof(*hello);
 }
 
-/* A frame for the first control op that is wanted. */
+/* Build the wanted control frame with the lowest op number; NULL if none can be sent. */
 static struct rchar_txbuf *next_control(struct rchar_lane *lane)
 {
 	struct rchar_txbuf *txb;
@@ -97,10 +97,10 @@ static struct rchar_txbuf *next_frame(struct rchar_flow *flow, struct rchar_lane
 }
 
 /**
- * rchar_flow_pump() - send what can be sent
+ * rchar_flow_pump() - send all frames that can be sent now
  * @flow: the flow; its lock is held
  *
- * Called after everything that may make more sending possible.
+ * Called after every event that may allow more frames to be sent.
  */
 void rchar_flow_pump(struct rchar_flow *flow)
 {
@@ -128,7 +128,7 @@ void rchar_flow_pump(struct rchar_flow *flow)
 		rchar_stats_inc(&flow->traffic->stats.credit_stalls);
 }
 
-/* Queue frames after all others. */
+/* Append frames to the queue. */
 static void flow_enqueue(struct rchar_flow *flow, struct list_head *frames)
 {
 	struct rchar_txbuf *txb;
@@ -149,8 +149,8 @@ static void flow_enqueue(struct rchar_flow *flow, struct list_head *frames)
 /**
  * rchar_flow_queue() - send sequenced frames, now or after the next reconnect
  * @flow: the flow
- * @frames: the frames, linked by rchar_txbuf.queue; the caller's references are taken
- *	    over. Nothing comes between them.
+ * @frames: the frames, linked by rchar_txbuf.queue. The flow takes over the caller's references.
+ *	    No other sequenced frame is sent between them.
  *
  * Context: any but hard interrupt.
  */
@@ -163,7 +163,10 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 	spin_unlock_bh(&flow->lock);
 }
 
-/* The last frame queued, when it waits and has room for the bytes of another; or NULL. */
+/*
+ * The last queued frame, when the frame waits to be posted and has room for the bytes of @txb;
+ * otherwise NULL.
+ */
 static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rchar_txbuf *txb)
 {
 	struct rchar_txbuf *last;
@@ -179,17 +182,17 @@ static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rcha
 }
 
 /**
- * rchar_flow_submit() - send a frame with small data, or its bytes with a frame that waits
+ * rchar_flow_submit() - send small data, in a frame of its own or in one that already waits
  * @flow: the flow
- * @txb: a DATA frame without chunks; the lock of its session is held, so nothing comes in
- *	 between
+ * @txb: a DATA frame without chunks. The lock of its session is held, so no other data of the
+ *	 session can be queued in between.
  *
- * Many small writes to a link that is busy or down become few frames. A frame that
- * has been sent once keeps its contents: the peer may have it.
+ * Many small writes to a link that is busy or down thus share few frames. A frame that has been
+ * posted keeps its contents: the peer may have received the frame.
  *
  * Context: any but hard interrupt.
- * Return: true when the caller's reference is taken over; false when another frame carries the
- * bytes.
+ * Return: true when the flow takes over the caller's reference; false when another frame carries
+ * the bytes.
  */
 bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb)
 {
@@ -211,7 +214,7 @@ bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb)
 }
 
 /**
- * rchar_flow_get_lane() - the connection at this moment
+ * rchar_flow_get_lane() - get the lane that is currently attached
  * @flow: the flow
  *
  * Return: the lane, with a reference, or NULL.
@@ -229,10 +232,12 @@ struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow)
 }
 
 /**
- * rchar_flow_busy() - would a frame queued now have to wait?
+ * rchar_flow_busy() - check whether a frame queued now would have to wait
  * @flow: the flow
  *
- * A hint: the answer may be out of date.
+ * A hint only: the answer may be out of date.
+ *
+ * Return: true when frames wait, or when no lane is attached.
  */
 bool rchar_flow_busy(struct rchar_flow *flow)
 {
@@ -240,12 +245,12 @@ bool rchar_flow_busy(struct rchar_flow *flow)
 }
 
 /**
- * rchar_flow_update_window() - tell the peer of a window with a frame that still waits
+ * rchar_flow_update_window() - update the window in a frame that has not been posted
  * @flow: the flow
- * @sender: whose window it is; the session's lock is held
- * @window: the new edge
+ * @sender: the sender of the frame; its session's lock is held
+ * @window: the new edge of the window
  *
- * Return: false when no frame of the sender waits: the caller sends one.
+ * Return: false when no frame of the sender waits: the caller then sends a frame.
  */
 bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender,
 			      u32 window)
@@ -273,16 +278,17 @@ static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb,
 }
 
 /**
- * rchar_flow_take_unsent() - frames of a session that is over need not be sent
+ * rchar_flow_take_unsent() - remove frames of a dead session that were never posted
  * @flow: the flow
- * @sender: the session's; its lock is held
- * @taken: collects the frames, which the caller accounts for and puts
- * @max: how many at most
+ * @sender: the sender of the session; the session's lock is held
+ * @taken: collects the frames; the caller accounts for the frames and drops their references
+ * @max: maximum number of frames to remove
  *
- * The peer hears of the end by RESET. When it has not heard of the session either, not
- * even that is sent.
+ * A RESET frame stays queued, because the peer must learn that the session has ended. If the
+ * OPEN frame is removed too, the peer does not know the session, and the RESET is removed as
+ * well.
  *
- * Return: how many were taken.
+ * Return: number of frames removed.
  */
 unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
 				    struct list_head *taken, unsigned int max)
@@ -305,7 +311,7 @@ unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender
 }
 
 /**
- * rchar_flow_want_ack() - have the peer acknowledge all that is queued, soon
+ * rchar_flow_want_ack() - request an early ack for all queued frames from the peer
  * @flow: the flow
  */
 void rchar_flow_want_ack(struct rchar_flow *flow)
@@ -323,9 +329,9 @@ void rchar_flow_want_ack(struct rchar_flow *flow)
 }
 
 /**
- * rchar_flow_control() - send one of the lane's own frames
+ * rchar_flow_control() - send a control frame of the lane
  * @flow: the flow
- * @lane: the lane; ignored when it is no longer attached
+ * @lane: the lane; ignored when no longer attached
  * @op: HELLO, READY, PING or PONG
  */
 void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op)
@@ -345,7 +351,7 @@ static void wake_flusher(struct rchar_traffic *traffic)
 }
 
 /**
- * rchar_flow_ack() - acknowledge what is not acknowledged yet
+ * rchar_flow_ack() - acknowledge all frames received so far
  * @flow: the flow
  *
  * Context: any but hard interrupt.
@@ -361,10 +367,10 @@ void rchar_flow_ack(struct rchar_flow *flow)
 }
 
 /**
- * rchar_flow_send_done() - a signaled frame and all before it are sent
+ * rchar_flow_send_done() - a signaled frame and all frames posted before it have completed
  * @flow: the flow
- * @lane: the lane they were posted on
- * @txb: the signaled one
+ * @lane: the lane on which the frames were posted
+ * @txb: the signaled frame
  */
 void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 			  struct rchar_txbuf *txb)
@@ -381,8 +387,10 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 }
 
 /**
- * rchar_flow_sent() - has the device sent all that is posted?
+ * rchar_flow_sent() - check whether the device has sent all queued frames
  * @flow: the flow
+ *
+ * Return: true when no frame waits or is in the send queue, or when no lane is attached.
  */
 bool rchar_flow_sent(struct rchar_flow *flow)
 {
@@ -397,9 +405,9 @@ bool rchar_flow_sent(struct rchar_flow *flow)
 /* ---- acknowledged ---- */
 
 /**
- * rchar_flow_collect_acked() - take the frames that the peer has off the queue
+ * rchar_flow_collect_acked() - remove acknowledged frames from the queue
  * @flow: the flow; its lock is held
- * @ack: sequence number of the first frame that the peer does not have
+ * @ack: sequence number of the first frame that the peer has not received
  * @acked: collects the frames
  */
 void rchar_flow_collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *acked)
@@ -419,9 +427,9 @@ void rchar_flow_collect_acked(struct rchar_flow *flow, u32 ack, struct list_head
 }
 
 /**
- * rchar_flow_finish_acked() - tell the senders, and drop the queue's references
+ * rchar_flow_finish_acked() - notify the senders, and drop the references of the queue
  * @flow: the flow
- * @acked: from rchar_flow_collect_acked(); emptied
+ * @acked: frames from rchar_flow_collect_acked(); emptied
  *
  * Context: any but hard interrupt, without the flow's lock.
  */
@@ -436,12 +444,14 @@ void rchar_flow_finish_acked(struct rchar_flow *flow, struct list_head *acked)
 	}
 }
 
-/* ---- connections come and go ---- */
+/* ---- attaching and detaching lanes ---- */
 
 /**
- * rchar_flow_resume_valid() - could the peer expect that sequence number?
+ * rchar_flow_resume_valid() - check whether the peer can expect a sequence number next
  * @flow: the flow
- * @resume: from its private data
+ * @resume: sequence number in the peer's private data
+ *
+ * Return: true when @resume lies between the first unacknowledged frame and the next new frame.
  */
 bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume)
 {
@@ -454,12 +464,13 @@ bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume)
 }
 
 /**
- * rchar_flow_prepare() - the peer of a lane has said how many receive buffers it has
+ * rchar_flow_prepare() - initialize the credits of a lane
  * @flow: the flow
- * @lane: the lane, with @peer filled in; nothing was sent or received on it
+ * @lane: the lane, with @peer filled in; no frame has been sent or received on the lane
  *
- * More than the send queue has room for are of no use, and what the peer does not
- * acknowledge is memory here.
+ * The peer's private data contains its number of receive buffers. Credits beyond the size of the
+ * send queue would be useless. They would also let the peer occupy more memory here by not
+ * acknowledging frames.
  */
 void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane)
 {
@@ -470,8 +481,10 @@ void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane)
 }
 
 /**
- * rchar_flow_expects() - the sequence number of the next frame of the peer
+ * rchar_flow_expects() - get the sequence number expected from the peer next
  * @flow: the flow
+ *
+ * Return: the sequence number.
  */
 u32 rchar_flow_expects(struct rchar_flow *flow)
 {
@@ -484,10 +497,10 @@ u32 rchar_flow_expects(struct rchar_flow *flow)
 }
 
 /**
- * rchar_flow_attach() - a lane is connected: the handshake may be sent on it
+ * rchar_flow_attach() - attach a connected lane: handshake frames may be sent on the lane
  * @flow: the flow
  * @lane: the lane, with @peer filled in
- * @resume: what the peer expects next; rchar_flow_resume_valid()
+ * @resume: sequence number that the peer expects next, checked by rchar_flow_resume_valid()
  */
 void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 resume)
 {
@@ -507,9 +520,9 @@ void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 res
 }
 
 /**
- * rchar_flow_ready() - the handshake is over: send the rest
+ * rchar_flow_ready() - the handshake is complete: send all other frames too
  * @flow: the flow
- * @lane: the lane; ignored when it is no longer attached
+ * @lane: the lane; ignored when no longer attached
  */
 void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
 {
@@ -522,7 +535,7 @@ void rchar_flow_ready(struct rchar_flow *flow, struct rchar_lane *lane)
 }
 
 /**
- * rchar_flow_detach() - nothing is posted on a lane any more
+ * rchar_flow_detach() - detach a lane: nothing more is posted on the lane
  * @flow: the flow
  * @lane: the lane, attached or not
  */
@@ -533,7 +546,9 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
 	if (flow->lane == lane) {
 		WRITE_ONCE(flow->lane, NULL);
 		WRITE_ONCE(flow->next, NULL);
-		/* Until keys of the next one come. Programs choose how many wait: no walk. */
+		/* Parked until keys for the next connection arrive. Programs control how many
+		 * queues wait, so splice the lists instead of walking them.
+		 */
 		list_splice_tail_init(&flow->ready[0], &flow->parked);
 		list_splice_tail_init(&flow->ready[1], &flow->parked);
 	}
@@ -542,7 +557,7 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
 }
 
 /**
- * rchar_flow_reset() - forget everything: the peer has
+ * rchar_flow_reset() - discard all frames and sequence numbers
  * @flow: the flow; no lane is attached
  *
  * Context: process.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A flow is what of a lane survives the connection: the frames that the peer has not
- * acknowledged, and the sequence numbers of both directions. A lane that comes up is
- * attached to its flow, and what the peer lacks is sent again.
+ * A flow is the part of a lane that survives the connection: the frames that the peer has not
+ * acknowledged, and the sequence numbers of both directions. A lane that comes up is attached to
+ * its flow. The flow then replays the frames that the peer has not received.
  */
 #ifndef RCHAR_FLOW_H
 #define RCHAR_FLOW_H
@@ -18,23 +18,25 @@ struct rchar_sender;
 struct rchar_txbuf;
 
 /**
- * struct rchar_flow - one direction each way of one lane of a link
- * @traffic: what it shares with the others of the link
- * @lock: protects everything here, and the sending side of the attached lane
- * @lane: the lane to send on, or NULL while there is none
+ * struct rchar_flow - both directions of one lane of a link
+ * @traffic: state shared with the other flows of the link
+ * @lock: protects the fields below, and the sending side of the attached lane
+ * @lane: the lane to send on, or NULL
  * @queue: frames not acknowledged, in sequence
- * @next: the first of @queue that is not posted on @lane, or NULL. Frames that have never
- *	  been posted are at the end of @queue and have no sequence number yet: those of a
- *	  session that is over can be taken out.
+ * @next: the first frame of @queue that is not posted on @lane, or NULL. Frames that have never
+ *	  been posted are at the tail of @queue and have no sequence number yet. The flow can
+ *	  therefore remove such frames when their session is over.
  * @nr_queued: length of @queue
- * @nr_replies: of these, answers that the peer asked for, which no window bounds
+ * @nr_replies: frames of @queue that answer a request of the peer; no window bounds them
  * @tx_next: sequence number of the next frame that is posted for the first time
- * @tx_una: sequence number of the first of @queue
+ * @tx_una: sequence number of the first frame that the peer has not acknowledged
  * @rx_next: sequence number expected from the peer
- * @rx_acked: the last ack told to the peer
- * @ack_now: the peer asked for an ack, or the delay for one is over
- * @ready: keys with one-sided operations that can be posted: [0] READs, [1] WRITEs
- * @parked: those that were there when the last lane went: they want other keys first
+ * @rx_acked: the last ack sent to the peer
+ * @ack_now: the peer requested an ack, or the ack delay has expired
+ * @ready: list of &struct rchar_io_queue with operations that can be posted: [0] READs and atomic
+ *	   operations, [1] WRITEs
+ * @parked: queues that were in @ready when the last lane was detached. Their operations need the
+ *	    peer's keys for the next connection.
  */
 struct rchar_flow {
 	struct rchar_traffic *traffic;
@@ -53,7 +55,7 @@ struct rchar_flow {
 	struct list_head parked;
 };
 
-/* The flow that carries a session. All its frames take the same, so they stay in order. */
+/* The flow that carries a session: one flow carries all frames of a session, in order. */
 static inline struct rchar_flow *rchar_traffic_flow(const struct rchar_traffic *traffic,
 						    u32 session)
 {

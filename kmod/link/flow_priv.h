@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What flow.c and flow_rx.c share, and nobody else. */
+/* Functions that only flow.c and flow_rx.c share. */
 #ifndef RCHAR_FLOW_PRIV_H
 #define RCHAR_FLOW_PRIV_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a flow makes of frames that arrive: credits, acks, order. */
+/* Received frames in a flow: credits, acks and sequence order. */
 #include "flow_priv.h"
 #include "base/seq.h"
 #include "lane.h"
@@ -16,8 +16,8 @@ static enum rchar_frame_error take_header(struct rchar_flow *flow,
 		return RCHAR_FRAME_BAD_CREDITS;
 	if (!rchar_seq_between(flow->tx_una, hdr->ack, sent))
 		return RCHAR_FRAME_BAD_ACK;
-	/* A buffer is granted again only when its frame has been taken: credits
-	 * without acks would make the queue grow without bound.
+	/* The peer grants a buffer again only after taking the frame. A peer that sends
+	 * credits without acks would make the queue grow without bound.
 	 */
 	if (sent - hdr->ack > lane->tx.credit.tx_max)
 		return RCHAR_FRAME_BAD_ACK;
@@ -26,14 +26,14 @@ static enum rchar_frame_error take_header(struct rchar_flow *flow,
 }
 
 /**
- * rchar_flow_receive_header() - take the credits and the ack of a frame
+ * rchar_flow_receive_header() - process the credits and the ack of a frame
  * @flow: the flow
- * @lane: where it arrived
- * @hdr: its header, well formed by itself
- * @err: set to what is wrong with it
+ * @lane: the lane on which the frame arrived
+ * @hdr: header of the frame, well formed by itself
+ * @err: set to what is wrong with the header
  *
  * Context: as rchar_flow_receive().
- * Return: false when nothing more is to be done with the frame.
+ * Return: false when the caller must ignore the rest of the frame.
  */
 bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,
 			       const struct rchar_hdr *hdr, enum rchar_frame_error *err)
@@ -43,7 +43,7 @@ bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,
 
 	*err = RCHAR_FRAME_OK;
 	spin_lock_bh(&flow->lock);
-	/* What a lane that has failed still receives is sent again on the next one. */
+	/* The peer replays on the next lane all frames that a failed lane still receives. */
 	attached = flow->lane == lane && READ_ONCE(lane->state) < RCHAR_LANE_CLOSING;
 	if (attached)
 		*err = take_header(flow, lane, hdr, &acked);
@@ -52,7 +52,7 @@ bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,
 	return attached && !*err;
 }
 
-/* The frame is processed: it counts as received only now. */
+/* Only a processed frame counts as received. */
 static void accept_sequenced(struct rchar_flow *flow, const struct rchar_hdr *hdr)
 {
 	spin_lock_bh(&flow->lock);
@@ -72,10 +72,10 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
 	enum rchar_frame_error err;
 	int ret;
 
-	/* One context at a time for each session, too. */
+	/* A fixed flow for each session also keeps each session's frames in one context. */
 	if (rchar_traffic_flow(flow->traffic, hdr->session) != flow)
 		return RCHAR_FRAME_BAD_SESSION;
-	/* Only this context moves rx_next, one lane at a time. */
+	/* Only this context changes rx_next, and only one lane at a time is attached. */
 	if (hdr->seq != flow->rx_next) {
 		if (!rchar_seq_before(hdr->seq, flow->rx_next))
 			return RCHAR_FRAME_BAD_SEQ;
@@ -87,7 +87,7 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
 	if (err)
 		return err;
 	if (ret) {
-		/* Out of memory: the peer sends it again after the reconnect. */
+		/* Not enough memory: the peer replays the frame after the reconnect. */
 		rchar_lane_fail(lane, ret == -ENOBUFS ? RCHAR_REASON_PEER_LIMIT :
 							RCHAR_REASON_NO_MEMORY);
 		return RCHAR_FRAME_OK;
@@ -108,16 +108,16 @@ static enum rchar_frame_error receive_control(struct rchar_flow *flow,
 }
 
 /**
- * rchar_flow_receive() - a frame arrived
+ * rchar_flow_receive() - process a frame that arrived
  * @flow: the flow
- * @lane: where it arrived, UP or on its way out
- * @hdr: its header, well formed by itself
- * @rxb: the buffer with its payload
+ * @lane: the lane on which the frame arrived, UP or closing
+ * @hdr: header of the frame, well formed by itself
+ * @rxb: the buffer with the payload
  *
- * Context: the completion queue's, so one at a time for a lane; and a flow has no
- * other lane until this one is drained.
- * Return: what is wrong with it, in which case nothing of it was taken but perhaps
- * credits and ack, and the lane must fail.
+ * Context: that of the completion queue, so one call at a time for a lane. The flow gets no other
+ * lane until this lane is drained.
+ * Return: what is wrong with the frame. The lane must then fail. Of a wrong frame at most the
+ * credits and the ack have been taken.
  */
 enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
 					  struct rchar_lane *lane,
@@ -134,10 +134,10 @@ enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
 }
 
 /**
- * rchar_flow_receive_done() - after a frame: grant its buffer, send what is due
+ * rchar_flow_receive_done() - after a frame: grant its buffer to the peer, send what is due
  * @flow: the flow
- * @lane: where it arrived
- * @posted: its buffer is posted again
+ * @lane: the lane on which the frame arrived
+ * @posted: the buffer of the frame is posted again
  */
 void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
 			     bool posted)

@@ -3,7 +3,7 @@
 #include <linux/sched.h>
 
 /**
- * rchar_flows_reset() - forget everything: the peer has
+ * rchar_flows_reset() - discard the frames and sequence numbers of all flows
  * @traffic: the flows; no lane is attached
  *
  * Context: process.
@@ -41,9 +41,9 @@ static bool all_sent(struct rchar_traffic *traffic)
 }
 
 /**
- * rchar_flows_flush() - acknowledge, and let the devices send what is posted
+ * rchar_flows_flush() - send acks, and wait until the devices have sent all frames
  * @traffic: the flows
- * @timeout: in jiffies
+ * @timeout: longest time to wait, in jiffies
  *
  * Context: process.
  */
@@ -54,8 +54,8 @@ void rchar_flows_flush(struct rchar_traffic *traffic, unsigned long timeout)
 }
 
 /**
- * rchar_flows_stop() - no acks are sent later
- * @traffic: the flows; no lane is attached, and none will be
+ * rchar_flows_stop() - cancel the delayed acks
+ * @traffic: the flows; no lane is or will be attached
  *
  * Context: process.
  */
@@ -65,10 +65,10 @@ void rchar_flows_stop(struct rchar_traffic *traffic)
 }
 
 /**
- * rchar_flows_init() - empty flows
- * @traffic: what they share; the caller fills in @ops, @account and @wq
+ * rchar_flows_init() - initialize empty flows
+ * @traffic: the state that the flows share; the caller fills in @ops, @account and @wq
  * @flows: the flows, zeroed
- * @nr_flows: how many
+ * @nr_flows: length of @flows
  */
 void rchar_flows_init(struct rchar_traffic *traffic, struct rchar_flow *flows, u8 nr_flows)
 {

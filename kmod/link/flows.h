@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* All flows of a link at once. */
+/* Functions for all flows of a link together. */
 #ifndef RCHAR_FLOWS_H
 #define RCHAR_FLOWS_H
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The handshake of a lane. Each side says in private data of the CM who it is and which frame
- * it expects, and proves by HELLO and READY that it received what the other said.
+ * The handshake of a lane. In private data of the CM, each side identifies itself and states the
+ * next sequence number expected. With HELLO and READY, each side proves that it received the
+ * private data of the other side.
  */
 #include "handshake.h"
 #include <linux/random.h>
@@ -12,7 +13,7 @@
 
 /* ---- private data ---- */
 
-/* What this side says of itself. */
+/* Fill in the private data for the peer. */
 static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resume)
 {
 	struct rchar_privdata *self = &lane->self;
@@ -30,8 +31,8 @@ static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resum
 }
 
 /*
- * What the reply says, should the handshake end well. It changes nothing of the link: nobody
- * knows yet who sent the request.
+ * Choose the epoch and the resume number for the reply, for the case that the handshake succeeds.
+ * The link does not change: the origin of the request is not proven yet.
  */
 static void handshake_propose(struct rchar_link *link, struct rchar_lane *lane, u32 *epoch,
 			      u32 *resume)
@@ -44,10 +45,10 @@ static void handshake_propose(struct rchar_link *link, struct rchar_lane *lane, 
 }
 
 /**
- * rchar_handshake_introduce() - fill in what the peer is told
- * @lane: the lane; of an acceptor with @peer filled in
+ * rchar_handshake_introduce() - fill in the private data for the peer
+ * @lane: the lane; on the acceptor with @peer filled in
  *
- * Context: with the handler lock of the cm_id.
+ * Context: with the handler lock of the cm_id held.
  */
 void rchar_handshake_introduce(struct rchar_lane *lane)
 {
@@ -65,9 +66,9 @@ void rchar_handshake_introduce(struct rchar_lane *lane)
 }
 
 /*
- * The reply came: does this go on where the last lane left? A lane other than the first has to
- * find what that one found. False: the peer contradicts itself, and the next attempt starts
- * afresh.
+ * The reply arrived: continue the flow of the last lane, or start afresh. A lane other than the
+ * first must reach the same result as the first lane. Returns false when the peer contradicts
+ * itself; the next attempt then starts afresh.
  */
 static bool handshake_adopt(struct rchar_link *link, struct rchar_lane *lane)
 {
@@ -89,8 +90,8 @@ static bool handshake_adopt(struct rchar_link *link, struct rchar_lane *lane)
 }
 
 /**
- * rchar_handshake_established() - initiator: the reply came
- * @lane: the lane, with @peer filled in; nothing is sent on it yet
+ * rchar_handshake_established() - initiator: process the reply
+ * @lane: the lane, with @peer filled in; nothing has been sent on the lane yet
  *
  * Context: CM event handler.
  */
@@ -109,7 +110,7 @@ void rchar_handshake_established(struct rchar_lane *lane)
 /* ---- HELLO and READY ---- */
 
 /**
- * rchar_handshake_done() - the handshake is over: frames may be sent
+ * rchar_handshake_done() - complete the handshake: all frames may be sent
  * @lane: the lane, in its slot
  *
  * Context: any but hard interrupt.
@@ -119,7 +120,7 @@ void rchar_handshake_done(struct rchar_lane *lane)
 	lane->up_at = jiffies;
 	if (!rchar_lane_move(lane, RCHAR_LANE_UP))
 		return;
-	/* Not before: the answer to READY may come at once. */
+	/* Only after the move to UP: the answer to READY may arrive at once. */
 	if (!lane->initiator)
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_READY);
 	rchar_link_lane_up(lane->link, lane);
@@ -127,10 +128,12 @@ void rchar_handshake_done(struct rchar_lane *lane)
 	rchar_onesided_pump(lane->flow);
 }
 
-/* HELLO came, so the peer is where it says it is. */
+/* HELLO arrived, which proves that the peer receives at the claimed address. */
 static void handshake_greeted(struct rchar_link *link, struct rchar_lane *lane)
 {
-	/* On the list the lane is not freed; whoever takes it off cancels the work. */
+	/* A lane on the list is not freed. Teardown removes the lane from the list, and cancels the
+	 * work afterwards.
+	 */
 	spin_lock_bh(&link->lock);
 	if (!list_empty(&lane->accepting_entry))
 		queue_work(rchar_link_wq, &lane->adopt_work);
@@ -148,15 +151,15 @@ static bool nonce_matches(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 }
 
 /**
- * rchar_handshake_receive() - a frame arrived on a lane that is not up
- * @lane: where it arrived
- * @hdr: its header, well formed by itself
- * @rxb: the buffer with its payload
+ * rchar_handshake_receive() - process a frame that arrived on a lane that is not UP
+ * @lane: the lane on which the frame arrived
+ * @hdr: header of the frame, well formed by itself
+ * @rxb: the buffer with the payload
  *
- * Nothing of a frame counts before the handshake is over, but for HELLO and READY.
+ * Until the handshake is complete, only HELLO and READY are accepted.
  *
- * Context: the completion queue's.
- * Return: what is wrong with it: the lane must fail.
+ * Context: that of the completion queue.
+ * Return: what is wrong with the frame. The lane must then fail.
  */
 enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane,
 					       const struct rchar_hdr *hdr,
@@ -177,7 +180,7 @@ enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane,
 			rchar_handshake_done(lane);
 		return err;
 	}
-	/* It has received nothing yet. */
+	/* The initiator has received no frame yet, and thus has no buffer to grant again. */
 	if (hdr->credits)
 		return RCHAR_FRAME_BAD_CREDITS;
 	if (rchar_lane_move(lane, RCHAR_LANE_GREETING))

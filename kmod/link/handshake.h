@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The handshake of a lane: from the first private data to UP. */
+/* The handshake of a lane: from the private data to the UP state. */
 #ifndef RCHAR_HANDSHAKE_H
 #define RCHAR_HANDSHAKE_H
 

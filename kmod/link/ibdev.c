@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * An ib_client. The core calls remove in the reverse order of registration, so this
- * client goes before rdma_cm's: our lanes are gone before rdma_cm would have to tell
- * them, and remove does not return while one of them still uses the device.
+ * The ib_client of the module. The core removes clients in the reverse order of registration, so
+ * this client is removed before the client of rdma_cm. The lanes on a device are therefore torn
+ * down before rdma_cm would have to notify them. remove_device() does not return while a lane
+ * uses the device.
  */
 #include "ibdev.h"
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
-/* The core's client data may be stale for cm_ids that outlive our remove: a list of our
- * own. The lock also protects the lists of users.
+/* The module keeps a separate list of devices: the core's client data may be stale for cm_ids
+ * that outlive remove_device(). The lock also protects the lists of users.
  */
 static DEFINE_SPINLOCK(devices_lock);
 static LIST_HEAD(devices);
@@ -23,11 +24,11 @@ static void ibdev_release(struct kref *ref)
 }
 
 /**
- * rchar_ibdev_attach() - from here on the device waits for its user
- * @dev: the device; the caller holds a cm_id bound to it
- * @user: told when the device is removed
+ * rchar_ibdev_attach() - register a user of a device; removal then waits for the user
+ * @dev: the device; the caller holds a cm_id bound to the device
+ * @user: notified when the device is removed
  *
- * Return: what to pass to rchar_ibdev_detach(), or NULL when the device is going.
+ * Return: value to pass to rchar_ibdev_detach(), or NULL when the device is being removed.
  */
 struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev,
 				       struct rchar_ibdev_user *user)
@@ -48,7 +49,7 @@ struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev,
 }
 
 /**
- * rchar_ibdev_detach() - a user has freed all it had on a device
+ * rchar_ibdev_detach() - unregister a user that has freed everything on a device
  * @ibdev: from rchar_ibdev_attach()
  * @user: the user
  */
@@ -61,7 +62,9 @@ void rchar_ibdev_detach(struct rchar_ibdev *ibdev, struct rchar_ibdev_user *user
 }
 
 /**
- * rchar_ibdev_count() - RDMA devices present
+ * rchar_ibdev_count() - count the RDMA devices
+ *
+ * Return: number of devices.
  */
 unsigned int rchar_ibdev_count(void)
 {
@@ -103,7 +106,7 @@ static void remove_device(struct ib_device *dev, void *data)
 	if (!ibdev)
 		return;
 	spin_lock(&devices_lock);
-	list_del(&ibdev->entry);	/* no new user comes */
+	list_del(&ibdev->entry);	/* no new user can attach */
 	list_for_each_entry(user, &ibdev->users, entry)
 		user->removed(user);
 	spin_unlock(&devices_lock);
@@ -119,8 +122,10 @@ static struct ib_client client = {
 };
 
 /**
- * rchar_ibdev_init() - start to follow devices
- * @added: called, in process context, when there is one more
+ * rchar_ibdev_init() - register the ib_client
+ * @added: called in process context when a device is added
+ *
+ * Return: 0 or a negative errno.
  */
 int rchar_ibdev_init(void (*added)(void))
 {
@@ -129,7 +134,7 @@ int rchar_ibdev_init(void (*added)(void))
 }
 
 /**
- * rchar_ibdev_exit() - stop to follow devices; fails what lanes are left
+ * rchar_ibdev_exit() - unregister the ib_client; lanes that are left fail
  */
 void rchar_ibdev_exit(void)
 {

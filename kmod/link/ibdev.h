@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* RDMA devices coming and going. */
+/* RDMA devices: addition and removal. */
 #ifndef RCHAR_IBDEV_H
 #define RCHAR_IBDEV_H
 
@@ -10,10 +10,10 @@
 struct ib_device;
 
 /**
- * struct rchar_ibdev_user - who has something on a device
- * @entry: of rchar_ibdev.users; the lock of ibdev.c
- * @removed: the device is going: give up what is there, and call rchar_ibdev_detach() in the
- *	     end. Must not sleep.
+ * struct rchar_ibdev_user - a user of a device, for example a lane
+ * @entry: entry of rchar_ibdev.users; protected by devices_lock of ibdev.c
+ * @removed: the device is being removed: free everything on the device, and finally call
+ *	     rchar_ibdev_detach(). Must not sleep.
  */
 struct rchar_ibdev_user {
 	struct list_head entry;
@@ -22,11 +22,11 @@ struct rchar_ibdev_user {
 
 /**
  * struct rchar_ibdev - one RDMA device, from ib_client add to remove
- * @entry: of the list of devices
+ * @entry: entry of the list of devices
  * @dev: the device; valid while a reference is held
  * @ref: one for the client, one for each user
- * @gone: the last reference is dropped; remove waits for it
- * @users: who has something on this device
+ * @gone: the last reference is dropped; remove_device() waits for this
+ * @users: users of the device
  */
 struct rchar_ibdev {
 	struct list_head entry;

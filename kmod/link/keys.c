@@ -5,7 +5,7 @@
 #include "base/account.h"
 
 /**
- * rchar_keys_init() - none yet
+ * rchar_keys_init() - initialize an empty set of keys
  * @keys: the keys
  * @size: bytes of the region
  */
@@ -22,9 +22,9 @@ void rchar_keys_init(struct rchar_keys *keys, u64 size)
 }
 
 /**
- * rchar_keys_destroy() - free the memory; no operation uses them any more
- * @keys: the keys
- * @account: of the peer; NULL when it never told any by rchar_keys_add()
+ * rchar_keys_destroy() - free the memory of a set of keys
+ * @keys: the keys; no operation uses the keys any more
+ * @account: account of the peer; NULL when rchar_keys_add() has added no key
  */
 void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account)
 {
@@ -44,16 +44,18 @@ static u64 blocks_of(const struct rchar_keys *keys)
 }
 
 /**
- * rchar_keys_complete() - is there a key for each block, of one connection?
+ * rchar_keys_complete() - check whether every block has a key for a connection
  * @keys: the keys; the lock of their flow is held
- * @attempt: of that connection
+ * @attempt: attempt number of the connection
+ *
+ * Return: true when every block has a key.
  */
 bool rchar_keys_complete(const struct rchar_keys *keys, u32 attempt)
 {
 	return keys->shift && keys->attempt == attempt && keys->have == blocks_of(keys);
 }
 
-/* Room for @n keys. */
+/* Allocate an array of @n keys, and store the array at index @at. */
 static u32 *new_array(struct rchar_keys *keys, unsigned long at, unsigned int n)
 {
 	u32 *array = kmalloc_array(n, sizeof(*array), GFP_ATOMIC | __GFP_NOWARN);
@@ -67,7 +69,7 @@ static u32 *new_array(struct rchar_keys *keys, unsigned long at, unsigned int n)
 	return array;
 }
 
-/* The peer answers for the memory: it chooses how many keys there are. */
+/* Charge the peer's account for the memory: the peer chooses the number of keys. */
 static int add_array(struct rchar_keys *keys, unsigned long at, struct rchar_account *account,
 		     u32 **array)
 {
@@ -94,15 +96,15 @@ static int array_for(struct rchar_keys *keys, u64 index, struct rchar_account *a
 }
 
 /**
- * rchar_keys_add() - keys arrived, for the connection that there is
+ * rchar_keys_add() - add keys that arrived for the current connection
  * @keys: the keys; the lock of their flow is held
- * @map: rchar_map_check() found it well formed
- * @values: the keys in it
- * @account: of the peer
+ * @map: payload of the MAP frame; rchar_map_check() found it well formed
+ * @values: the keys in @map
+ * @account: account of the peer
  *
  * Context: any but hard interrupt.
- * Return: 0; -ENOMEM to get them again; -ENOBUFS when the peer makes this host hold too much;
- * -EPROTO when they do not follow on the last.
+ * Return: 0; -ENOMEM to receive the keys again later; -ENOBUFS when the account is full; -EPROTO
+ * when the keys do not follow the last ones.
  */
 int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map,
 		   const __le32 *values, struct rchar_account *account)
@@ -130,10 +132,10 @@ int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map,
 }
 
 /**
- * rchar_keys_one() - one key for all, known from the beginning
+ * rchar_keys_one() - set a single key for the whole region
  * @keys: the keys, as rchar_keys_init() leaves them
- * @size: up to where offsets go
- * @attempt: of the connection on which it is valid
+ * @size: exclusive upper bound of offsets
+ * @attempt: attempt number of the connection on which the key is valid
  * @key: the key
  *
  * Context: any but hard interrupt.
@@ -148,15 +150,17 @@ int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
 	*array = key;
 	keys->size = size;
 	keys->attempt = attempt;
-	keys->shift = order_base_2(size) ?: 1;	/* 0: there are none */
+	keys->shift = order_base_2(size) ?: 1;	/* 0 would mean: no keys */
 	keys->have = 1;
 	return 0;
 }
 
 /**
- * rchar_keys_at() - the key for an offset
+ * rchar_keys_at() - get the key for an offset
  * @keys: the keys, complete; the lock of their flow is held
- * @offset: in the region
+ * @offset: offset in the region
+ *
+ * Return: the key.
  */
 u32 rchar_keys_at(struct rchar_keys *keys, u64 offset)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The keys of a peer's region, one for each of its blocks, as MAP frames bring them. */
+/* The keys of a peer's region, one for each block. MAP frames carry the keys. */
 #ifndef RCHAR_KEYS_H
 #define RCHAR_KEYS_H
 
@@ -10,10 +10,10 @@
 struct rchar_account;
 
 /**
- * struct rchar_io_queue - operations that have something to post, of one kind and session
- * @entry: of rchar_flow.ready, while @ios can be posted; of .parked, when they could be on an
- *	    earlier connection
- * @attempt: of the connection for which it was put there
+ * struct rchar_io_queue - operations that have something to post, of one kind and key set
+ * @entry: entry of rchar_flow.ready while @ios can be posted. Entry of rchar_flow.parked when the
+ *	   operations were ready on an earlier connection.
+ * @attempt: attempt number of the connection for which @entry was queued
  * @ios: the operations
  */
 struct rchar_io_queue {
@@ -25,16 +25,18 @@ struct rchar_io_queue {
 /**
  * struct rchar_keys - the peer's keys of a region; flow->lock
  * @size: bytes of the region
- * @arrays: by index / RCHAR_WIRE_MAP_KEYS: arrays of that many keys
- * @held: bytes of them that count against the account of the peer
- * @attempt: of the connection on which they are valid
- * @shift: a block has 1 << @shift bytes
- * @have: keys received for @attempt; all there are when the region is covered
- * @queues: what waits to use them: [0] READs and atomic operations, [1] WRITEs. A queue is
- *	    only looked at when it can be posted, so that nobody's requests make others slow.
- * @error: they are used no more: negative errno for operations
- * @write_attempt: iWARP: connection on which writes completed since the last fence, or 0
- * @write_lost: iWARP: there was another one before: they may not have arrived
+ * @arrays: arrays of RCHAR_WIRE_MAP_KEYS keys, by block index / RCHAR_WIRE_MAP_KEYS
+ * @held: bytes of @arrays that count against the account of the peer
+ * @attempt: attempt number of the connection on which the keys are valid
+ * @shift: a block has 1 << @shift bytes; 0: no keys yet
+ * @have: keys received for @attempt; the set is complete when there is one for each block
+ * @queues: operations that use the keys: [0] READs and atomic operations, [1] WRITEs. The flow
+ *	    visits only queues that can be posted, so idle queues cost the other sessions no time.
+ * @error: 0, or the negative errno for operations once the keys must not be used any more
+ * @write_attempt: iWARP: attempt number of the connection on which WRITEs have completed since
+ *		   the last fence, or 0
+ * @write_lost: iWARP: WRITEs have completed on an earlier connection since the last fence. The
+ *		data may not have arrived.
  */
 struct rchar_keys {
 	u64 size;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of one connection. Everything that goes wrong, in any context, ends in
- * rchar_lane_fail(): it records the first reason and queues the teardown, which is the
- * only place that frees. cm.c moves a lane along while it connects, flow.c decides
- * what it sends, and lane_events.c tells the link what becomes of it.
+ * The life cycle of one connection. Every failure, in any context, calls rchar_lane_fail(), which
+ * records the first reason and queues the teardown. Only the teardown frees resources. cm.c moves
+ * a connecting lane from state to state. flow.c chooses the frames to send. lane_events.c reports
+ * events to the link.
  */
 #include "lane_priv.h"
 #include <linux/slab.h>
@@ -11,11 +11,11 @@
 #include "base/ledger.h"
 #include "base/trace.h"
 
-#define RTU_MS		1000	/* the RTU may come so long after the first frame */
-#define STOP_REP_MS	2000	/* a CM that was notified gets so long to stop its REP */
+#define RTU_MS		1000	/* how long to wait for the RTU after the first frame */
+#define STOP_REP_MS	2000	/* how long a notified CM may take to stop sending its REP */
 
-/* Teardown waits for the CM and the device; it must not share a queue with what waits
- * for teardown (link.c).
+/* Teardown waits for the CM and the device. Teardown must not share a work queue with work that
+ * waits for teardown (destroy_work() in link_life.c).
  */
 struct workqueue_struct *rchar_lane_wq;
 static const struct rchar_lane_ops *lane_ops;
@@ -42,12 +42,12 @@ void rchar_lane_put(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_move() - the one place where a lane changes state
+ * rchar_lane_move() - change the state of a lane, except to CLOSING
  * @lane: the lane
  * @to: the new state
  *
  * Context: any but hard interrupt.
- * Return: false when the lane is already closing: the caller stops what it does.
+ * Return: false when the lane is already closing: the caller must stop.
  */
 bool rchar_lane_move(struct rchar_lane *lane, enum rchar_lane_state to)
 {
@@ -69,14 +69,13 @@ bool rchar_lane_move(struct rchar_lane *lane, enum rchar_lane_state to)
 }
 
 /**
- * rchar_lane_fail() - the one way for a lane to end
+ * rchar_lane_fail() - end a lane; no other function does
  * @lane: the lane
- * @reason: why; the first one stays
+ * @reason: why; the lane keeps the first reason
  *
- * Idempotent. The teardown runs on a work queue of its own; when it is done the link
- * hears of it.
+ * Idempotent. The teardown runs on a work queue of its own and finally notifies the link.
  *
- * Context: any but hard interrupt, any locks but @lane->lock.
+ * Context: any but hard interrupt, with any lock held but @lane->lock.
  */
 void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason)
 {
@@ -105,9 +104,9 @@ static void timer_work(struct work_struct *work)
 }
 
 /*
- * The CM takes the connection for established without the RTU (IBTA vol 1, 12.9.7;
- * soft-RoCE raises no event for it). Until then it sends its REP again and again, and gives
- * up in the end. The CM's locks are not for soft interrupts.
+ * Tell the CM that the connection is established although the RTU is missing (IBTA vol 1,
+ * 12.9.7; soft-RoCE raises no event for this). Without RTU and notification, the CM repeats its
+ * REP and finally gives up. The CM's locks must not be taken in soft interrupt.
  */
 static void notify_work(struct work_struct *work)
 {
@@ -120,15 +119,17 @@ static void notify_work(struct work_struct *work)
 }
 
 /**
- * rchar_lane_notify_cm() - a frame came before the CM's RTU, which may be lost
- * @lane: an acceptor's
+ * rchar_lane_notify_cm() - notify the CM of a frame, unless the CM receives the RTU in time
+ * @lane: a lane of an acceptor, on which a frame arrived
+ *
+ * The RTU of the CM may be lost.
  */
 void rchar_lane_notify_cm(struct rchar_lane *lane)
 {
 	queue_delayed_work(rchar_lane_wq, &lane->notify_work, msecs_to_jiffies(RTU_MS));
 }
 
-/* For tests: as if the device had found an error. */
+/* For tests: behave as if the device had found an error. */
 static void break_work(struct work_struct *work)
 {
 	struct rchar_lane *lane = container_of(work, struct rchar_lane, break_work);
@@ -180,17 +181,17 @@ static void lane_sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
 }
 
 /**
- * rchar_lane_create() - a lane without a connection
- * @link: whose lane it will be; &rchar_lane_ops.release gets it back in the end, also when
- *	  this fails
- * @flow: what it will carry
- * @flow_lock: of @flow, protects the send queue
- * @index: which lane of the link
- * @initiator: this side calls
+ * rchar_lane_create() - create a lane without a connection
+ * @link: the link of the lane. The lane takes over a reference, which &rchar_lane_ops.release
+ *	  drops, also when this function fails.
+ * @flow: the flow that the lane will carry
+ * @flow_lock: lock of @flow; protects the send queue
+ * @index: index of the lane in the link
+ * @initiator: this host sends the connection request
  *
  * Context: process.
- * Return: the lane in state INIT, with one reference, or NULL. The caller sets @cm_id
- * and calls rchar_lane_start(); before that, rchar_lane_put() undoes.
+ * Return: the lane in state INIT, with one reference, or NULL. The caller sets @cm_id and calls
+ * rchar_lane_start(). Before that, rchar_lane_put() frees the lane.
  */
 struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow *flow,
 				     spinlock_t *flow_lock, u8 index, bool initiator)
@@ -235,10 +236,10 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 }
 
 /**
- * rchar_lane_start() - from here on the lane ends only by rchar_lane_fail()
- * @lane: a lane with its cm_id; the caller's reference becomes the cm_id's
+ * rchar_lane_start() - start the timer; from now on only rchar_lane_fail() ends the lane
+ * @lane: a lane with its cm_id. The caller's reference becomes that of the cm_id.
  *
- * The caller ends with complete(&lane->started) and touches the lane no more.
+ * The caller finally calls complete(&lane->started) and must not use the lane after that.
  */
 void rchar_lane_start(struct rchar_lane *lane)
 {
@@ -247,8 +248,8 @@ void rchar_lane_start(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_connect() - go on in process context of our own
- * @lane: an initiator's lane whose route is resolved
+ * rchar_lane_connect() - continue to connect on the work queue of lanes
+ * @lane: a lane of an initiator, whose route is resolved
  *
  * Context: CM event handler of @lane->cm_id.
  */
@@ -257,7 +258,7 @@ void rchar_lane_connect(struct rchar_lane *lane)
 	queue_work(rchar_lane_wq, &lane->connect_work);
 }
 
-/* Of registrations a batch of the one kind, and one of the other. */
+/* The addends: frames, one-sided requests, one batch of RCHAR_MRS_MANY, one RCHAR_MRS_ONE. */
 #define SQ_SIZE	(RCHAR_LANE_SQ + RCHAR_LANE_ONESIDED + RCHAR_MR_BATCH + 1)
 
 static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
@@ -266,7 +267,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
-			/* one more of each for the drain */
+			/* one more work request for the drain of each queue */
 			.max_send_wr = SQ_SIZE + 1,
 			.max_recv_wr = RCHAR_LANE_DEPTH + 1,
 			.max_send_sge = max_t(u32, 1 + RCHAR_FRAME_CHUNKS, lane->rdma_sge),
@@ -287,7 +288,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;
-	/* Every request of both queues may complete: an overflow would be silent. */
+	/* Room for a completion of every request of both queues: an overflow is silent. */
 	lane->cq = ib_alloc_cq(dev, lane, SQ_SIZE + RCHAR_LANE_DEPTH + 2, vector,
 			       IB_POLL_SOFTIRQ);
 	if (IS_ERR(lane->cq)) {
@@ -309,11 +310,11 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
  * rchar_lane_setup() - create the verbs objects and post all receive buffers
  * @lane: a lane whose cm_id is bound to a device
  *
- * Before connect and accept, so that no frame can arrive without a buffer.
+ * Called before connect and accept, so that no frame arrives without a receive buffer.
  *
- * Context: with the handler lock of @lane->cm_id. On failure the caller calls
- * rchar_lane_fail(), and teardown frees what exists.
- * Return: 0, -ENODEV when the device is being removed, or what verbs said.
+ * Context: with the handler lock of @lane->cm_id held. On failure the caller calls
+ * rchar_lane_fail(), and teardown frees what has been created.
+ * Return: 0, -ENODEV when the device is being removed, or the error of a verb.
  */
 int rchar_lane_setup(struct rchar_lane *lane)
 {
@@ -338,10 +339,11 @@ int rchar_lane_setup(struct rchar_lane *lane)
 /* ---- teardown ---- */
 
 /*
- * The CM that was notified stops its REP a little later, and only of a connection that still
- * is one (cm_establish_handler() in drivers/infiniband/core/cm.c). Disconnected before, it
- * would send the REP for a minute, and rdma_destroy_id(), and the removal of the device,
- * would wait for that. Without either, rdma_destroy_id() refuses, and stops it.
+ * A notified CM stops sending its REP asynchronously, and only while the connection is still
+ * established (cm_establish_handler() in drivers/infiniband/core/cm.c). If the lane disconnected
+ * earlier, the CM would send its REP for a minute. rdma_destroy_id() and the removal of the device
+ * would wait for that. Without notification and without RTU, rdma_destroy_id() rejects the
+ * connection, which stops the REP.
  */
 static void stop_rep(struct rchar_lane *lane)
 {
@@ -350,7 +352,7 @@ static void stop_rep(struct rchar_lane *lane)
 					    msecs_to_jiffies(STOP_REP_MS));
 }
 
-/* Nobody posts any more: what the queues hold comes out, then belongs to us. */
+/* Nothing is posted any more: drain both queues, then release their frames and buffers. */
 static void lane_drain(struct rchar_lane *lane)
 {
 	rchar_lane_rx_close(lane);
@@ -361,7 +363,7 @@ static void lane_drain(struct rchar_lane *lane)
 		rdma_disconnect(lane->cm_id);
 		ib_drain_qp(lane->cm_id->qp);
 	}
-	/* A completion may have queued it again. */
+	/* A completion may have queued notify_work again. */
 	cancel_delayed_work_sync(&lane->notify_work);
 	rchar_lane_tx_drained(lane);
 	lane->ops->drained(lane);
@@ -375,18 +377,18 @@ static void teardown_work(struct work_struct *work)
 	int i;
 
 	lane->ops->detach(lane);
-	/* Failed while it was being started: that comes to its end first. */
+	/* The lane may have failed while being started: let the start finish. */
 	wait_for_completion(&lane->started);
 	id = lane->cm_id;
 	cancel_delayed_work_sync(&lane->timer);
-	/* A handler that was creating the queue pair when the lane failed is done
-	 * when this lock is ours; later ones see the state and do nothing.
+	/* A handler that was creating the queue pair when the lane failed has finished once this
+	 * lock is acquired. Later handlers see the state and do nothing.
 	 */
 	rdma_lock_handler(id);
 	rdma_unlock_handler(id);
 	cancel_work_sync(&lane->connect_work);
 	cancel_work_sync(&lane->adopt_work);
-	/* It may have attached the lane after all. */
+	/* One of the above may have attached the lane after the first detach. */
 	lane->ops->detach(lane);
 	if (lane->ibdev)
 		lane_drain(lane);
@@ -398,19 +400,21 @@ static void teardown_work(struct work_struct *work)
 		ib_free_cq(lane->cq);
 	if (lane->pd)
 		ib_dealloc_pd(lane->pd);
-	/* The link may connect again; the CM can take longer. */
+	/* Let the link reconnect now; the CM may take longer. */
 	lane->ops->gone(lane);
-	/* Waits for a running handler; none comes after it. */
+	/* Waits for a running handler; afterwards no handler runs. */
 	rdma_destroy_id(id);
 	if (lane->ibdev)
 		rchar_ibdev_detach(lane->ibdev, &lane->ibdev_user);
 	rchar_lane_move(lane, RCHAR_LANE_DEAD);
-	rchar_lane_put(lane);	/* the cm_id's */
+	rchar_lane_put(lane);	/* for the cm_id */
 }
 
 /**
- * rchar_lane_init() - at module load
- * @ops: who is told of the lives of lanes
+ * rchar_lane_init() - initialize at module load
+ * @ops: callbacks for events of all lanes
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_lane_init(const struct rchar_lane_ops *ops)
 {
@@ -420,7 +424,7 @@ int rchar_lane_init(const struct rchar_lane_ops *ops)
 }
 
 /**
- * rchar_lane_exit() - at module unload, when no lane is left
+ * rchar_lane_exit() - clean up at module unload, when no lane is left
  */
 void rchar_lane_exit(void)
 {

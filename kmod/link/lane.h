@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One RC queue pair: its verbs objects, its credits, its life and its death. */
+/* A lane: one RC queue pair with its verbs objects, its credits and its life cycle. */
 #ifndef RCHAR_LANE_H
 #define RCHAR_LANE_H
 
@@ -26,36 +26,37 @@ struct rchar_link;
 
 /* Receive buffers of a lane: 2 MiB with 64 KiB frames. */
 #define RCHAR_LANE_DEPTH	32
-/* Work requests in the send queue, the drain's own not counted. */
+/* Frames that the send queue holds at most. */
 #define RCHAR_LANE_SQ		128
-/* RDMA READs in flight each way that we ask for. */
+/* RDMA READs in flight that this host requests for each direction. */
 #define RCHAR_LANE_RD_ATOMIC	16
-/* Frames of a lane's own that may be in the send queue at once. */
+/* Control frames of a lane; each may be in the send queue. */
 #define RCHAR_LANE_CONTROLS	8
 /* One-sided work requests that may be in the send queue at once. */
 #define RCHAR_LANE_ONESIDED		64
-/* Pieces of local memory of one of them; a device may allow fewer. */
+/* SGEs of local memory in one one-sided work request; a device may allow fewer. */
 #define RCHAR_ONESIDED_SGE		8
-/* From the first resolve, or the accept, to UP. */
+/* Time limit from rchar_lane_start() until the lane is UP. */
 #define RCHAR_LANE_TIMEOUT_MS	5000
 
 /**
- * struct rchar_lane_ops - what a lane tells those whose connection it is
+ * struct rchar_lane_ops - events of a lane, for the link and the flow that use the lane
  * @receive_done: a receive completed: &rchar_rxbuf.cqe of the lane's buffers
  * @send_done: a frame completed: &rchar_txbuf.cqe
- * @reposted: a receive buffer found its memory late, and is posted again
- * @introduce: fill in &rchar_lane.self, what the peer is told. With the handler lock of the
- *	       cm_id.
- * @established: initiator: the reply came, and is in &rchar_lane.peer. CM event handler.
- * @connect: initiator: the route is resolved. Process context of the lane's own.
- * @adopt: acceptor: rchar_lane_adopt() was called
- * @detach: the lane fails: nothing is posted any more
- * @drained: the send queue is empty; one-sided work requests that did not come back go
- * @gone: the queue pair is destroyed; the CM may take longer
- * @release: a lane of that link is freed, and with it its reference
+ * @reposted: rchar_lane_repost() found no memory for a receive buffer. Called after each later
+ *	      attempt; @posted reports whether that attempt posted the buffer.
+ * @introduce: fill in &rchar_lane.self, the private data for the peer. Called with the handler
+ *	       lock of the cm_id held.
+ * @established: initiator: the reply arrived, and &rchar_lane.peer holds it. CM event handler.
+ * @connect: initiator: the route is resolved. Runs in &rchar_lane.connect_work.
+ * @adopt: acceptor: &rchar_lane.adopt_work runs, because HELLO arrived or the slots are empty
+ * @detach: the lane has failed: post nothing on the lane from now on. Teardown calls this twice.
+ * @drained: the send queue is empty: end one-sided work requests that did not complete
+ * @gone: the queue pair is destroyed; destroying the cm_id may take longer
+ * @release: a lane of this link is freed: drop the lane's reference to the link
  *
- * Context: @receive_done and @send_done that of a completion queue, @release any but hard
- * interrupt, the others process.
+ * Context: @receive_done and @send_done run in the context of a completion queue. @release runs
+ * in any context but hard interrupt. All others run in process context.
  */
 struct rchar_lane_ops {
 	void (*receive_done)(struct ib_cq *cq, struct ib_wc *wc);
@@ -72,14 +73,14 @@ struct rchar_lane_ops {
 };
 
 /**
- * struct rchar_lane_tx - frames; &rchar_sq.lock of @rchar_lane.sq
+ * struct rchar_lane_tx - the sending side of a lane; &rchar_sq.lock of @rchar_lane.sq
  * @credit: credits of both directions
  * @posted: frames in the send queue, oldest first
- * @used: frames in the send queue
- * @wanted: set of BIT(op) control frames to be sent
- * @first: first of the chain being built for ib_post_send()
- * @last: last of it
- * @controls: frames for CREDIT, PING, PONG, HELLO, READY: never allocated late
+ * @used: number of frames in the send queue
+ * @wanted: set of BIT(op): control frames to send
+ * @first: first frame of the chain being built for ib_post_send()
+ * @last: last frame of that chain
+ * @controls: frames for CREDIT, PING, PONG, HELLO and READY, allocated together with the lane
  */
 struct rchar_lane_tx {
 	struct rchar_credit credit;
@@ -92,14 +93,14 @@ struct rchar_lane_tx {
 };
 
 /**
- * struct rchar_onesided_wr - one work request of a lane; &rchar_sq.lock
- * @entry: of rchar_lane_onesided.idle
- * @cqe: tells of its completion
- * @io: what it is part of; NULL while idle
- * @nr: length of @sge
+ * struct rchar_onesided_wr - one work request of a one-sided operation; &rchar_sq.lock
+ * @entry: entry of rchar_lane_onesided.idle
+ * @cqe: completion
+ * @io: the operation that the request belongs to; NULL while idle
+ * @nr: number of mapped entries of @sge
  * @sge: mapped local memory
- * @rdma: the request
- * @atomic: the request
+ * @rdma: the request, for a READ or WRITE
+ * @atomic: the request, for an atomic operation
  */
 struct rchar_onesided_wr {
 	struct list_head entry;
@@ -114,12 +115,12 @@ struct rchar_onesided_wr {
 };
 
 /**
- * struct rchar_lane_onesided - what a lane has for them; &rchar_sq.lock
- * @slots: RCHAR_LANE_ONESIDED of them
- * @idle: those not in the send queue
- * @used: those in the send queue
- * @reads: of these, READs
- * @reads_max: so many the peer answers at once
+ * struct rchar_lane_onesided - one-sided work requests of a lane; &rchar_sq.lock
+ * @slots: array of RCHAR_LANE_ONESIDED work requests
+ * @idle: work requests that are not in the send queue
+ * @used: number of work requests in the send queue
+ * @reads: how many of @used are READs or atomic operations
+ * @reads_max: limit of @reads: how many the peer answers at once
  */
 struct rchar_lane_onesided {
 	struct rchar_onesided_wr *slots;
@@ -131,54 +132,56 @@ struct rchar_lane_onesided {
 
 /**
  * struct rchar_lane - one connection
- * @ref: one each for the link's slot, or its list of lanes being accepted, and for the cm_id
- * @ops: who is told of its life
- * @link: whose lane it is; for @ops
- * @flow: what of @link it carries; for @ops
- * @index: which lane of the link
- * @initiator: this side called
+ * @ref: one each for the cm_id, and for the link's slot or list of lanes being accepted
+ * @ops: callbacks for events of the lane
+ * @link: the link that the lane belongs to; for @ops
+ * @flow: the flow of @link that the lane carries; for @ops
+ * @index: index of the lane in its link
+ * @initiator: this host sent the connection request
  * @lock: protects @state and @reason
  * @state: see rchar_lane_move_legal()
- * @reason: of the first failure
- * @cm_id: owned; set before any event can come
- * @ibdev: set while attached to a device
+ * @reason: why the lane failed; the first failure sets it
+ * @cm_id: owned by the lane; set before any event can arrive
+ * @ibdev: set while the lane is attached to a device
  * @ibdev_user: for @ibdev
- * @pd: one for each lane: a peer can never use a key of another
- * @device: name of the device
- * @port: of the device
- * @qpn: number of the queue pair
+ * @pd: protection domain of this lane only: a peer can never use a key of another lane
  * @cq: both queues complete here, so acks and completions keep their order
- * @self: what we told the peer
- * @peer: what the peer told us
+ * @device: name of the device
+ * @port: port number of the device
+ * @qpn: number of the queue pair
+ * @self: private data that this host sends to the peer
+ * @peer: private data that the peer sent
  * @sq: the send queue
- * @tx: frames in it, and those to come
+ * @tx: frames in the send queue, and control frames to send
  * @onesided: one-sided work requests
  * @atomics: the device executes atomic operations
- * @rdma_sge: pieces of local memory in a WRITE
- * @rdma_sge_rd: in a READ
- * @mrs: what is registered here, by enum rchar_mrs_kind
+ * @rdma_sge: SGEs of local memory in a WRITE
+ * @rdma_sge_rd: SGEs of local memory in a READ
+ * @mrs: memory registrations on this lane, by enum rchar_mrs_kind
  * @rx_lock: protects @rx_open, @refill and posting of receives
  * @rx_open: receives may be posted
- * @refill: buffers that wait for memory
- * @rxbufs: RCHAR_LANE_DEPTH of them
- * @hdrs: their header slots, one DMA mapping
- * @hdrs_dma: its address
- * @signal_all: iWARP: see rchar_lane_tx_stage()
+ * @refill: receive buffers that wait for memory
+ * @rxbufs: array of RCHAR_LANE_DEPTH receive buffers
+ * @hdrs: header slots of @rxbufs, one DMA mapping
+ * @hdrs_dma: DMA address of @hdrs
+ * @signal_all: iWARP: signal every frame, see rchar_lane_tx_stage()
  * @frame_size: payload bytes of a receive buffer
- * @last_rx: jiffies when something last arrived
- * @up_at: jiffies when it came up
- * @accepting_entry: of rchar_link.accepting, until it is in a slot; link lock
- * @continues: acceptor: the reply said that the link goes on where the last lane left
- * @adopt_work: acceptor: HELLO came, so the lane may take its slot
- * @started: whoever connects or accepts is done with it: teardown waits for that
- * @teardown: the only way to die
- * @connect_work: initiator: from the resolved route to the request
- * @refill_work: gets memory for @refill
+ * @last_rx: jiffies when the peer last sent a frame or answered a one-sided work request
+ * @up_at: jiffies when the lane came up
+ * @accepting_entry: acceptor: entry of rchar_link.accepting until the lane takes its slot; link
+ *		     lock
+ * @continues: acceptor: the reply states that the lane continues the flow of the last lane
+ * @adopt_work: acceptor: after HELLO, moves the lane to its slot
+ * @started: rchar_cm_resolve() or rchar_cm_accept() no longer uses the lane; teardown waits for
+ *	     this
+ * @teardown: frees everything; runs once, after rchar_lane_fail()
+ * @connect_work: initiator: from the resolved route to the connection request
+ * @refill_work: allocates memory for @refill
  * @break_work: RCHAR_FAULT_QP
- * @notify_work: tells the CM that a frame came, but no RTU
- * @notified: it was told, and took it
- * @cm_connected: it has raised an event that says so, or that it is over
- * @timer: bounds the way to UP
+ * @notify_work: acceptor: notifies the CM that a frame arrived while the RTU is missing
+ * @notified: the CM accepted the notification of @notify_work
+ * @cm_connected: the CM has raised ESTABLISHED or DISCONNECTED
+ * @timer: fails a lane that is not UP in time
  */
 struct rchar_lane {
 	struct kref ref;
@@ -242,7 +245,7 @@ int rchar_lane_setup(struct rchar_lane *lane);
 bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb);
 void rchar_lane_notify_cm(struct rchar_lane *lane);
 
-/* For flow.c, all but the put under the flow's lock. */
+/* For flow.c; all but rchar_lane_tx_put() require the flow's lock. */
 bool rchar_lane_tx_room(struct rchar_lane *lane);
 struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane);
 void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What happens on a lane, passed on to its flow and its link. */
+/* Events of a lane, passed on to its flow and its link. */
 #include "lane_events.h"
 #include "accept.h"
 #include "base/trace.h"
@@ -42,7 +42,7 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 		return;
 	}
-	/* A WRITE with immediate data into a region of ours: nothing is in the buffer. */
+	/* The peer sent a WRITE with immediate data: the receive buffer is empty. */
 	if (wc->opcode != IB_WC_RECV) {
 		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
 		return;
@@ -72,7 +72,7 @@ static void lane_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rchar_txbuf *txb = container_of(wc->wr_cqe, struct rchar_txbuf, cqe);
 	struct rchar_lane *lane = cq->cq_context;
 
-	/* A flushed request stays on the list: teardown empties it after the drain. */
+	/* A flushed request stays on the list; teardown empties the list after the drain. */
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rchar_wc_error(lane, "send", wc->status);
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
@@ -86,7 +86,7 @@ static void lane_reposted(struct rchar_lane *lane, bool posted)
 	rchar_flow_receive_done(lane->flow, lane, posted);
 }
 
-/* ---- the end ---- */
+/* ---- teardown ---- */
 
 static void lane_detach(struct rchar_lane *lane)
 {

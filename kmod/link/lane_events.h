@@ -4,7 +4,7 @@
 
 struct rchar_lane_ops;
 
-/* For rchar_lane_init(): lanes are those of links. */
+/* For rchar_lane_init(): callbacks that connect lanes to their flows and links. */
 extern const struct rchar_lane_ops rchar_lane_events;
 
 #endif /* RCHAR_LANE_EVENTS_H */

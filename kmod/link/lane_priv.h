@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What lane.c, lane_rx.c and lane_tx.c share, and nobody else. */
+/* Functions that only lane.c, lane_rx.c and lane_tx.c share. */
 #ifndef RCHAR_LANE_PRIV_H
 #define RCHAR_LANE_PRIV_H
 

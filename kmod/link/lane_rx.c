@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The receive queue of a lane: buffers are posted, filled again, and taken back. */
+/* The receive queue of a lane: post receive buffers, refill them, take them back. */
 #include "lane_priv.h"
 #include <linux/slab.h>
 #include "base/inject.h"
 
-/* Under rx_lock. */
+/* Call with rx_lock held. */
 static int lane_rx_post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
 	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
@@ -56,13 +56,13 @@ static void refill_work(struct work_struct *work)
 }
 
 /**
- * rchar_lane_repost() - give a buffer back to the queue pair, with fresh pages for those taken
+ * rchar_lane_repost() - return a buffer to the queue pair, with new chunks for those taken
  * @lane: the lane
  * @rxb: the buffer
  *
  * Context: any but hard interrupt.
- * Return: true when it was posted, that is, when the peer earns a credit. Otherwise the lane
- * is going, or rchar_lane_ops.reposted() will be called.
+ * Return: true when the buffer is posted, so that the peer earns a credit. Otherwise the lane is
+ * being torn down, or rchar_lane_ops.reposted() is called later.
  */
 bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
@@ -72,10 +72,10 @@ bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 /* ---- set-up and teardown ---- */
 
 /**
- * rchar_lane_rx_init() - memory for the receiving side
+ * rchar_lane_rx_init() - allocate memory for the receiving side
  * @lane: a new lane
  *
- * Return: 0 or -ENOMEM; rchar_lane_rx_free() undoes.
+ * Return: 0 or -ENOMEM; in both cases rchar_lane_rx_free() frees the memory.
  */
 int rchar_lane_rx_init(struct rchar_lane *lane)
 {
@@ -97,7 +97,7 @@ int rchar_lane_rx_init(struct rchar_lane *lane)
 
 /**
  * rchar_lane_rx_free() - undo rchar_lane_rx_init()
- * @lane: a lane that nobody uses
+ * @lane: a lane without references
  */
 void rchar_lane_rx_free(struct rchar_lane *lane)
 {
@@ -110,7 +110,7 @@ void rchar_lane_rx_free(struct rchar_lane *lane)
  * @lane: a lane with its queue pair
  *
  * Context: process.
- * Return: 0, -ENOMEM, or what verbs said; teardown undoes.
+ * Return: 0, -ENOMEM, or the error of a verb. In all cases teardown frees the buffers.
  */
 int rchar_lane_rx_open(struct rchar_lane *lane)
 {
@@ -143,7 +143,7 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_rx_close() - no receive is posted any more
+ * rchar_lane_rx_close() - post no more receives
  * @lane: the lane
  *
  * Context: process.
@@ -157,7 +157,7 @@ void rchar_lane_rx_close(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_rx_drained() - the receive buffers are the host's again
+ * rchar_lane_rx_drained() - unmap and free the contents of the receive buffers
  * @lane: the lane, drained
  *
  * Context: process.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Frames in the send queue of a lane. All of it with &rchar_sq.lock, but where it says so. */
+/* Frames in the send queue of a lane. Callers hold &rchar_sq.lock unless stated otherwise. */
 #include "lane_priv.h"
 #include "base/inject.h"
 #include "base/trace.h"
 
 /**
- * rchar_lane_tx_room() - may one more frame be staged?
+ * rchar_lane_tx_room() - check whether one more frame may be staged
  * @lane: the lane
+ *
+ * Return: true when the lane is open, and the send queue and the credits allow a frame.
  */
 bool rchar_lane_tx_room(struct rchar_lane *lane)
 {
@@ -16,11 +18,11 @@ bool rchar_lane_tx_room(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_tx_control() - a frame for one of the lane's own ops
+ * rchar_lane_tx_control() - get an idle control frame
  * @lane: the lane
  *
- * Return: an idle one, or NULL when all are in the send queue: a completion will
- * come.
+ * Return: the frame, or NULL when all control frames are in the send queue. A later completion
+ * then frees one.
  */
 struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane)
 {
@@ -46,14 +48,14 @@ static void stage_failed(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_tx_stage() - add a frame to the chain that the next post sends
- * @lane: the lane; rchar_lane_tx_room() said yes
+ * rchar_lane_tx_stage() - add a frame to the chain that rchar_lane_tx_post() posts
+ * @lane: the lane; rchar_lane_tx_room() returned true
  * @txb: the frame
  * @ack: next sequence number expected from the peer
  *
- * On iWARP all are signaled: of a large unsignaled request soft-iWARP hands the pages
- * themselves to TCP (siw_tx_hdt() in drivers/infiniband/sw/siw/siw_qp_tx.c), and our
- * headers are not pages.
+ * On iWARP every frame is signaled. For a large unsignaled request, soft-iWARP passes the pages
+ * themselves to TCP (siw_tx_hdt() in drivers/infiniband/sw/siw/siw_qp_tx.c). The frame headers of
+ * this module are not whole pages.
  */
 void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack)
 {
@@ -88,13 +90,13 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 }
 
 /**
- * rchar_lane_tx_stuck_ms() - how long the send queue has stood still
+ * rchar_lane_tx_stuck_ms() - get the time since the send queue last made progress
  * @lane: the lane
  *
- * A peer may answer and all the same not take what we send, with receiver-not-ready for
- * ever.
+ * A peer may send frames and nevertheless accept none, by answering receiver-not-ready for ever.
  *
- * Return: milliseconds; 0 when there is nothing in it.
+ * Context: any but hard interrupt, without &rchar_sq.lock.
+ * Return: milliseconds; 0 when the send queue is empty.
  */
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
 {
@@ -111,9 +113,9 @@ unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
  * rchar_lane_tx_post() - post the staged chain
  * @lane: the lane
  *
- * The last of a chain is signaled, and so a completion always comes that frees every
- * slot of the send queue: nothing can wait for room for ever. Earlier frames complete
- * with it (IBTA vol 1, 10.8.6: in order).
+ * The last frame of a chain is signaled. Earlier frames complete with the last frame (IBTA vol 1,
+ * 10.8.6: in order). Every slot of the send queue is thus freed by a completion, and no sender
+ * waits for room for ever.
  */
 void rchar_lane_tx_post(struct rchar_lane *lane)
 {
@@ -129,9 +131,9 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 	tx->last = NULL;
 	if (!lane->sq.open)
 		return;
-	/* A prefix may have been accepted: they are all on the list, and freed only
-	 * after the drain.
-	 */
+		/* The device may have accepted a prefix of the chain. All frames of the chain are
+		 * on the list, and are released only after the drain.
+		 */
 	if (rchar_inject(RCHAR_FAULT_POST_SEND) ||
 	    ib_post_send(lane->cm_id->qp, &first->wr, &bad)) {
 		lane->sq.open = false;
@@ -142,10 +144,10 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_tx_reap() - take frames that are sent off the send queue
+ * rchar_lane_tx_reap() - remove completed frames from the send queue
  * @lane: the lane
- * @upto: the last one that completed, or NULL for all, after a drain
- * @reaped: collects those to put, which is done without the lock
+ * @upto: the last completed frame; NULL for all frames, after a drain
+ * @reaped: collects frames for rchar_lane_tx_put(), which is called without the lock
  */
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped)
@@ -160,7 +162,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 		if (txb->reserved) {
 			list_del_init(&txb->posted);
 			txb->busy = false;
-			rchar_txbuf_put(txb);	/* never the last */
+			rchar_txbuf_put(txb);	/* never the last reference */
 		} else {
 			list_move_tail(&txb->posted, reaped);
 		}
@@ -170,7 +172,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 }
 
 /**
- * rchar_lane_tx_put() - drop the send queue's references, without the lock
+ * rchar_lane_tx_put() - drop the references of the send queue, without &rchar_sq.lock
  * @reaped: from rchar_lane_tx_reap()
  */
 void rchar_lane_tx_put(struct list_head *reaped)
@@ -183,13 +185,13 @@ void rchar_lane_tx_put(struct list_head *reaped)
 	}
 }
 
-/* ---- set-up and teardown, without the lock ---- */
+/* ---- set-up and teardown, without &rchar_sq.lock ---- */
 
 /**
- * rchar_lane_tx_init() - memory for the sending side
+ * rchar_lane_tx_init() - allocate memory for the sending side
  * @lane: a new lane
  *
- * Return: 0 or -ENOMEM; rchar_lane_tx_free() undoes.
+ * Return: 0 or -ENOMEM; in both cases rchar_lane_tx_free() frees the memory.
  */
 int rchar_lane_tx_init(struct rchar_lane *lane)
 {
@@ -211,7 +213,7 @@ int rchar_lane_tx_init(struct rchar_lane *lane)
 
 /**
  * rchar_lane_tx_free() - undo rchar_lane_tx_init()
- * @lane: a lane that nobody uses
+ * @lane: a lane without references
  */
 void rchar_lane_tx_free(struct rchar_lane *lane)
 {
@@ -223,7 +225,7 @@ void rchar_lane_tx_free(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_tx_drained() - the frames in the send queue are the host's again
+ * rchar_lane_tx_drained() - unmap the frames in the send queue and drop their references
  * @lane: the lane, drained
  *
  * Context: process.

@@ -12,12 +12,12 @@
 #include "base/trace.h"
 #include "lane.h"
 
-DEFINE_MUTEX(rchar_links_lock);	/* protects the table; never held over the CM */
-LIST_HEAD(rchar_links);		/* in order of serial */
+DEFINE_MUTEX(rchar_links_lock);	/* protects the table; never held while calling the CM */
+LIST_HEAD(rchar_links);		/* ordered by serial */
 static u32 last_serial;
-bool rchar_links_closed;		/* rchar_links_lock: no new links */
+bool rchar_links_closed;		/* rchar_links_lock: create no new links */
 
-/* Destroying a link waits for its lanes, so it has a queue of its own. */
+/* Destroying a link waits for its lanes, so links do not share the work queue of lanes. */
 struct workqueue_struct *rchar_link_wq;
 static const struct rchar_link_ops *link_ops;
 static const struct rchar_link_works *link_works;
@@ -52,7 +52,7 @@ static void link_release(struct kref *ref)
 }
 
 /**
- * rchar_link_put() - drop a reference to the memory
+ * rchar_link_put() - drop a reference to the memory of a link
  * @link: the link
  */
 void rchar_link_put(struct rchar_link *link)
@@ -61,8 +61,9 @@ void rchar_link_put(struct rchar_link *link)
 }
 
 /*
- * A link that breaks as soon as it is up, again and again, has not been up: the time of
- * its sessions goes on and the pauses grow. Unless something got through.
+ * A short time in the UP state does not count, unless frames or one-sided operations made progress.
+ * If a link repeatedly breaks at once, the recovery timeout of its sessions thus keeps running. The
+ * delays between attempts keep growing.
  */
 static bool was_of_use(struct rchar_link *link, unsigned long up_at)
 {
@@ -82,12 +83,14 @@ static bool link_all_up(struct rchar_link *link)
 }
 
 /**
- * rchar_link_move() - the one place where a link changes state
+ * rchar_link_move() - change the state of a link; no other function does
  * @link: the link
  * @to: the new state
- * @reason: why, when it goes down
+ * @reason: why, when the link goes down
  *
- * Return: false when it is dying, or already there, or to be up and a lane is not.
+ * Context: any but hard interrupt.
+ * Return: false when the link is dying or already in the new state. Also false for a move to UP
+ * while a lane is not UP.
  */
 bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 		     enum rchar_reason reason)
@@ -105,7 +108,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 	if (ok) {
 		WRITE_ONCE(link->state, to);
 		if (to == RCHAR_LINK_UP)
-			/* What is replayed is progress, and does not wait for the rest. */
+			/* A replay on lane 0 is progress, and need not wait for other lanes. */
 			link->up_at = link->lanes[0]->up_at;
 		if (from == RCHAR_LINK_UP && was_of_use(link, link->up_at)) {
 			WRITE_ONCE(link->down_at, jiffies);
@@ -131,7 +134,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 			rchar_link_state_name(to), reason ? ", " : "",
 			reason ? rchar_reason_name(reason) : "");
 	rchar_notify_link(link);
-	/* Channels have links that this host makes. */
+	/* Only channels of an initiator depend on the state of a link. */
 	if (link->initiator)
 		link->ops->state_changed(link);
 	return true;
@@ -140,13 +143,13 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 /* ---- lanes ---- */
 
 /**
- * rchar_link_schedule_connect() - make the next attempt
- * @link: the link, of an initiator; nothing happens unless it is DOWN
- * @delay_ms: when
+ * rchar_link_schedule_connect() - schedule the next attempt to connect
+ * @link: the link of an initiator; nothing happens unless the link is DOWN
+ * @delay_ms: delay in milliseconds
  */
 void rchar_link_schedule_connect(struct rchar_link *link, u32 delay_ms)
 {
-	/* With the lock, so that it is not armed while the link is being destroyed. */
+	/* The lock keeps this function from arming the work while the link is destroyed. */
 	spin_lock_bh(&link->lock);
 	if (link->state == RCHAR_LINK_DOWN) {
 		link->next_at = jiffies + msecs_to_jiffies(delay_ms);
@@ -157,8 +160,10 @@ void rchar_link_schedule_connect(struct rchar_link *link, u32 delay_ms)
 }
 
 /**
- * rchar_link_no_lanes_locked() - are all slots empty?
+ * rchar_link_no_lanes_locked() - check whether all slots are empty
  * @link: the link; its lock is held
+ *
+ * Return: true when all slots are empty.
  */
 bool rchar_link_no_lanes_locked(struct rchar_link *link)
 {
@@ -172,8 +177,10 @@ bool rchar_link_no_lanes_locked(struct rchar_link *link)
 }
 
 /**
- * rchar_link_no_lanes() - are all slots empty?
+ * rchar_link_no_lanes() - check whether all slots are empty
  * @link: the link
+ *
+ * Return: true when all slots are empty.
  */
 bool rchar_link_no_lanes(struct rchar_link *link)
 {
@@ -198,10 +205,10 @@ static struct rchar_lane *link_get_lane(struct rchar_link *link, int i)
 }
 
 /**
- * rchar_link_for_each_lane() - do something with each lane in a slot
+ * rchar_link_for_each_lane() - call a function for each lane in a slot
  * @link: the link
- * @fn: what; called without a lock
- * @reason: passed on
+ * @fn: the function; called without the link's lock
+ * @reason: second argument of @fn
  */
 void rchar_link_for_each_lane(struct rchar_link *link,
 			      void (*fn)(struct rchar_lane *lane, enum rchar_reason reason),
@@ -220,9 +227,9 @@ void rchar_link_for_each_lane(struct rchar_link *link,
 }
 
 /**
- * rchar_link_new_lane() - a lane without a connection
- * @link: the link; not changed
- * @index: which lane
+ * rchar_link_new_lane() - create a lane without a connection
+ * @link: the link; does not change, except that the lane takes a reference
+ * @index: index of the lane
  *
  * Context: process.
  * Return: as rchar_lane_create().
@@ -236,9 +243,12 @@ struct rchar_lane *rchar_link_new_lane(struct rchar_link *link, u8 index)
 }
 
 /**
- * rchar_link_slot_free() - may a lane take its slot now?
+ * rchar_link_slot_free() - check whether a lane may take its slot now
  * @link: the link; its lock is held
  * @lane: the lane
+ *
+ * Return: true when the link is CONNECTING and the slot is empty. Lanes other than the first also
+ * need the first lane to be UP.
  */
 bool rchar_link_slot_free(struct rchar_link *link, const struct rchar_lane *lane)
 {
@@ -250,12 +260,12 @@ bool rchar_link_slot_free(struct rchar_link *link, const struct rchar_lane *lane
 }
 
 /**
- * rchar_link_lane_add() - put a lane of this host's making into its slot, before it starts
+ * rchar_link_lane_add() - put a lane of an initiator in its slot, before the lane starts
  * @link: the link
  * @lane: the lane; the slot takes a reference
  *
- * Return: false when the slot is taken, or the link is not connecting, or for others than
- * the first when that is not up: they go with it.
+ * Return: false when rchar_link_slot_free() is false. When the first lane is torn down, the other
+ * lanes are torn down too.
  */
 bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 {
@@ -272,10 +282,13 @@ bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 }
 
 /**
- * rchar_link_forget() - the peer knows nothing of what was before: neither do we
- * @link: the link, without lanes; rchar_links_lock is held, or the first lane has its slot
- * @epoch: the next one, or 0
- * @reason: what the sessions are told
+ * rchar_link_forget() - end the sessions and reset the flows
+ * @link: the link, with no lane attached to a flow. The caller holds rchar_links_lock, or the
+ *	  first lane has its slot.
+ * @epoch: the next epoch, or 0
+ * @reason: why, for the sessions
+ *
+ * Used when the peer has no state of the sessions any more, and when this host gives up its own.
  *
  * Context: process.
  */
@@ -287,8 +300,10 @@ void rchar_link_forget(struct rchar_link *link, u32 epoch, enum rchar_reason rea
 }
 
 /**
- * rchar_link_new_epoch() - never 0, which means none, and never the old one
- * @old: the old one
+ * rchar_link_new_epoch() - choose a random epoch
+ * @old: the old epoch
+ *
+ * Return: the epoch; neither 0, which means none, nor @old.
  */
 u32 rchar_link_new_epoch(u32 old)
 {
@@ -301,9 +316,11 @@ u32 rchar_link_new_epoch(u32 old)
 }
 
 /**
- * rchar_link_continues() - would a lane go on where the last one left?
+ * rchar_link_continues() - check whether a lane can continue the flow of the last lane
  * @link: the link
  * @lane: the lane, with @peer filled in
+ *
+ * Return: true when epoch, frame size and resume number of the peer match the flow.
  */
 bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane)
 {
@@ -315,10 +332,10 @@ bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane
 }
 
 /**
- * rchar_link_take_over() - the flow of a lane is its from here on
+ * rchar_link_take_over() - attach a lane to its flow
  * @link: the link
  * @lane: the lane, in its slot
- * @same: rchar_link_continues(); else the flow is fresh
+ * @same: result of rchar_link_continues(); if false, the flow has been reset
  */
 void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool same)
 {
@@ -332,9 +349,9 @@ void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool
 }
 
 /**
- * rchar_link_lane_up() - the handshake of a lane is over
+ * rchar_link_lane_up() - process the completed handshake of a lane
  * @link: the link
- * @lane: the lane, UP; with the last of them the link is
+ * @lane: the lane, UP; with the last lane the link becomes UP
  *
  * Context: any but hard interrupt.
  */
@@ -350,13 +367,13 @@ void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
 	rchar_stats_inc(&link->traffic.stats.connects);
 	mod_delayed_work(rchar_link_wq, &link->tick_work,
 			 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
-	/* Programs choose how many sessions there are, and this may be a soft interrupt. */
+	/* In a work: programs control the number of sessions, and this may be a soft interrupt. */
 	queue_work(rchar_link_wq, &link->up_work);
 }
 
 /**
- * rchar_link_use() - one more user
- * @link: a link that has one
+ * rchar_link_use() - add a user
+ * @link: a link that has a user
  */
 void rchar_link_use(struct rchar_link *link)
 {
@@ -365,10 +382,10 @@ void rchar_link_use(struct rchar_link *link)
 }
 
 /**
- * rchar_link_unuse() - one user less; the last one takes the link down
+ * rchar_link_unuse() - drop a user; dropping the last user destroys the link
  * @link: the link
  *
- * Context: any but hard interrupt; the work is done later.
+ * Context: any but hard interrupt; a work destroys the link later.
  */
 void rchar_link_unuse(struct rchar_link *link)
 {
@@ -380,16 +397,17 @@ void rchar_link_unuse(struct rchar_link *link)
 /* ---- the table ---- */
 
 /**
- * rchar_link_create() - a link, in the table, with one user
+ * rchar_link_create() - create a link with one user, and add the link to the table
  * @net: network namespace
- * @initiator: this host calls
- * @id: on the wire
- * @nr_lanes: lanes that it will have
- * @local: own address
- * @peer: the peer's address
+ * @initiator: this host sends the connection requests
+ * @id: id on the wire
+ * @nr_lanes: number of lanes
+ * @local: address of this host
+ * @peer: address of the peer
  *
- * Context: process, with rchar_links_lock.
- * Return: the link, or NULL without memory or when the peer may have no more lanes.
+ * Context: process, with rchar_links_lock held.
+ * Return: the link. NULL without memory, when the module unloads, or when the peer may have no
+ * more lanes.
  */
 struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
 				 const struct sockaddr_storage *local,
@@ -409,8 +427,8 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 	if (!initiator && !rchar_account_add_lanes(link->account, nr_lanes))
 		goto err_account;
 	rchar_ledger_add(RCHAR_OBJ_LINK);
-	kref_init(&link->ref);		/* the table's */
-	kref_get(&link->ref);		/* the first user's */
+	kref_init(&link->ref);		/* for the table */
+	kref_get(&link->ref);		/* for the first user */
 	refcount_set(&link->users, 1);
 	link->serial = ++last_serial;
 	link->net = get_net(net);
@@ -448,14 +466,15 @@ err_free:
 }
 
 /**
- * rchar_link_connect() - the link to a peer endpoint; it starts to connect
+ * rchar_link_connect() - find or create the link to a peer endpoint; a new link connects
  * @net: network namespace
- * @local: address to call from, or family AF_UNSPEC
- * @peer: address and port to call
+ * @local: source address, or family AF_UNSPEC
+ * @peer: address and port to connect to
+ *
+ * All channels with the same @net, @local and @peer share a link.
  *
  * Context: process.
- * Return: the link, shared by all channels with the same three, with one user more;
- * or NULL without memory.
+ * Return: the link, with one more user. NULL without memory or when the module unloads.
  */
 struct rchar_link *rchar_link_connect(struct net *net,
 				      const struct sockaddr_storage *local,
@@ -486,10 +505,10 @@ out:
 }
 
 /**
- * rchar_link_bad_frame() - count and tell: the peer broke the protocol
+ * rchar_link_bad_frame() - count and log a frame that violates the protocol
  * @link: the link
- * @hdr: the frame
- * @err: what is wrong with it
+ * @hdr: header of the frame
+ * @err: what is wrong with the frame
  */
 void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
 			  enum rchar_frame_error err)
@@ -503,7 +522,9 @@ void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
 }
 
 /**
- * rchar_link_bad_frames() - frames refused, on all links there ever were
+ * rchar_link_bad_frames() - count the bad frames on all links since module load
+ *
+ * Return: number of frames.
  */
 u64 rchar_link_bad_frames(void)
 {
@@ -512,7 +533,7 @@ u64 rchar_link_bad_frames(void)
 
 /**
  * rchar_link_next() - walk the table
- * @serial: the last one seen, 0 to begin
+ * @serial: serial of the previous link, 0 to start
  *
  * Return: the next link, with a reference, or NULL.
  */
@@ -533,9 +554,10 @@ struct rchar_link *rchar_link_next(u32 serial)
 }
 
 /**
- * rchar_link_find() - by its number on this host
+ * rchar_link_find() - find a link by its serial
  * @net: network namespace
- * @serial: the number. Peers choose the ids that are on the wire, perhaps twice the same.
+ * @serial: number of the link on this host. The id on the wire would not do: peers choose that
+ *	    id, and two peers may choose the same one.
  *
  * Return: the link, with a reference, or NULL.
  */
@@ -554,9 +576,11 @@ struct rchar_link *rchar_link_find(struct net *net, u64 serial)
 }
 
 /**
- * rchar_link_init() - at module load, by link_life.c
- * @ops: the sessions
- * @works: what links do by themselves
+ * rchar_link_init() - initialize at module load; called by link_life.c
+ * @ops: callbacks to the sessions
+ * @works: work functions of links
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_link_init(const struct rchar_link_ops *ops, const struct rchar_link_works *works)
 {
@@ -567,7 +591,7 @@ int rchar_link_init(const struct rchar_link_ops *ops, const struct rchar_link_wo
 }
 
 /**
- * rchar_link_exit() - when no link is left
+ * rchar_link_exit() - clean up at module unload, when no link is left
  */
 void rchar_link_exit(void)
 {

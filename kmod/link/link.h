@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The association between this host and one peer endpoint. It outlives its
- * connections: it connects again by itself, and carries every session between the two.
+ * A link is the association between this host and one peer endpoint. A link outlives its
+ * connections, and reconnects by itself. A link carries every session between its endpoints.
  */
 #ifndef RCHAR_LINK_H
 #define RCHAR_LINK_H
@@ -20,20 +20,26 @@ struct net;
 struct rchar_account;
 struct rchar_lane;
 
-/* A silent peer is asked after this, and given up after three times as long. */
+/*
+ * Keepalive interval of a link that is UP. A lane whose peer is silent for about this long sends a
+ * PING. A lane fails when its peer is silent, or its send queue is stuck, for three times as long.
+ */
 #define RCHAR_LINK_KEEPALIVE_MS		5000
 
 struct rchar_link;
 
 /**
- * struct rchar_link_ops - what the sessions of a link want to know
- * @up: frames flow (again)
- * @lost: the peer knows none of our sessions any more; flows are reset next
+ * struct rchar_link_ops - callbacks from a link to its sessions
+ * @up: the link is UP, for the first time or again: frames flow
+ * @lost: the sessions cannot continue, for @reason. The peer does not know the sessions any more,
+ *	  this host gives up the link, or the module unloads. Except at unload, the link resets
+ *	  the flows next.
  * @expire: the link has been down for @down_ms
- * @state_changed: the link's state did
- * @traffic: what happens to frames; their &struct rchar_traffic is that of a link
+ * @state_changed: &rchar_link.state has changed; only for links that this host initiates
+ * @traffic: callbacks for frames; their &struct rchar_traffic is the one embedded in a link
  *
- * Context: process, but for @traffic.
+ * Context: process, except for @traffic. @state_changed also runs in the context of a completion
+ * queue.
  */
 struct rchar_link_ops {
 	void (*up)(struct rchar_link *link);
@@ -44,7 +50,13 @@ struct rchar_link_ops {
 };
 
 /**
- * struct rchar_link_works - what a link does by itself, see the fields of &struct rchar_link
+ * struct rchar_link_works - work functions of a link
+ * @connect: for &rchar_link.connect_work
+ * @lanes: for &rchar_link.lanes_work
+ * @up: for &rchar_link.up_work
+ * @tick: for &rchar_link.tick_work
+ * @evict: for &rchar_link.evict_work
+ * @destroy: for &rchar_link.destroy_work
  */
 struct rchar_link_works {
 	work_func_t connect;
@@ -57,48 +69,50 @@ struct rchar_link_works {
 
 /**
  * struct rchar_link - one peer endpoint
- * @ref: memory: one for the table, one for each user, lane and running lookup
- * @users: channels and sessions; of an acceptor also its lanes. The link dies with
- *	   the last one.
- * @entry: of the table of links; links_lock
- * @serial: its number on this host, never reused
+ * @ref: keeps the memory: one for the table, one for each user, lane and running lookup
+ * @users: channels and sessions; on the acceptor also lanes. When the last user is dropped,
+ *	   @destroy_work runs.
+ * @entry: entry of the table of links; rchar_links_lock
+ * @serial: number of the link on this host, never reused
  * @net: network namespace; holds a reference
- * @initiator: this host calls
- * @local: own address; of an initiator the one to call from, or of family AF_UNSPEC
- * @peer: the peer's address; of an initiator with the port to call
- * @id: on the wire, chosen by the initiator
+ * @initiator: this host sends the connection requests
+ * @local: address of this host. On the initiator the source address, or family AF_UNSPEC.
+ * @peer: address of the peer. On the initiator with the port to connect to.
+ * @id: id on the wire, chosen by the initiator
  * @epoch: chosen by the acceptor; marks one unbroken sequence of frames
- * @attempt: attempts to connect, all lanes in one; of an acceptor the last one seen
- * @lock: protects @state, @reason, @lanes and the times
+ * @attempt: number of the connection attempt, shared by all lanes of that attempt. On the
+ *	     acceptor the last attempt whose first lane was admitted.
+ * @lock: protects @state, @reason, @failures, @lanes, @accepting and the times
  * @state: see rchar_link_move_legal()
- * @reason: why it last went down
- * @reason_at: jiffies of that
- * @up_at: jiffies when it last came up
- * @down_at: jiffies when it last went down after it had been of use
- * @was_up: it was, before it last went down
- * @failures: in a row
+ * @reason: why the link last went down
+ * @reason_at: jiffies when @reason was set
+ * @up_at: jiffies when the link last came up
+ * @down_at: jiffies when the link last went down after useful time, see was_of_use()
+ * @was_up: the link was UP before the last move to DOWN
+ * @failures: consecutive failed attempts
  * @next_at: jiffies of the next attempt
- * @nr_lanes: how many it has, all or none; the initiator chose when it made the link
- * @lanes: the connections, NULL where there is none
- * @accepting: acceptor: lanes that are not in a slot, as their handshake is not over
- * @account: what the peer's address makes this host hold
- * @dead_bytes: of that, what sessions of this link left in frames that the peer does not
- *		acknowledge
- * @sessions: by session id; its own lock. Holds a reference to each.
- * @nr_sessions: how many those are
- * @next_session: where to look for the next free id
- * @ops: the sessions
- * @connect_work: makes an attempt, with the first lane; initiator only
- * @up_work: tells the sessions that frames flow (again)
- * @evict: the peer is past its budget: what is kept for it is to be dropped; written with
- *	   rchar_links_lock
- * @evict_work: finds that, and does so
- * @lanes_work: connects the others when that one is up; initiator only
- * @tick_work: keepalive while up, expiry of sessions while down
- * @destroy_work: the end
- * @wait: woken when a lane is gone
- * @traffic: what its flows share
- * @flows: what of the lanes outlives them
+ * @nr_lanes: lanes of the link: all connect, or none. The initiator chooses the number when
+ *	      creating the link.
+ * @lanes: slots for lanes; NULL for an empty slot
+ * @accepting: acceptor: lanes whose handshake is not complete, and which have no slot yet
+ * @account: account of the peer's address, which counts the memory that the peer occupies
+ * @dead_bytes: the part of @account that sessions of this link left in frames that the peer does
+ *		not acknowledge
+ * @sessions: sessions by id; has its own lock. Holds a reference to each session.
+ * @nr_sessions: number of @sessions
+ * @next_session: id at which the search for a free id starts
+ * @ops: callbacks to the sessions
+ * @connect_work: starts an attempt with the first lane; initiator only
+ * @up_work: calls &rchar_link_ops.up
+ * @evict: the peer is over its budget: drop what this host keeps for the peer. Written with
+ *	   rchar_links_lock held.
+ * @evict_work: sets @evict, and fails the lanes, when the peer is over its budget
+ * @lanes_work: connects the other lanes when the first lane is up; initiator only
+ * @tick_work: keepalive while the link is UP, otherwise expiry of sessions
+ * @destroy_work: destroys the link
+ * @wait: woken when a lane is torn down
+ * @traffic: state that the flows share
+ * @flows: one flow for each lane; flows outlive the lanes
  */
 struct rchar_link {
 	struct kref ref;
@@ -160,7 +174,7 @@ struct rchar_link *rchar_link_next(u32 serial);
 struct rchar_link *rchar_link_find(struct net *net, u64 serial);
 u64 rchar_link_bad_frames(void);
 
-/* ---- for those who make links live, and their lanes ---- */
+/* ---- for the files that connect, accept and destroy links, and for lanes ---- */
 extern struct mutex rchar_links_lock;
 extern struct list_head rchar_links;
 extern bool rchar_links_closed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How a link lives: it connects, watches its lanes, connects again, and comes to its end. */
+/* The life cycle of a link: connect, watch the lanes, reconnect, destroy. */
 #include "link_life.h"
 #include <linux/random.h>
 #include "accept.h"
@@ -11,7 +11,7 @@
 #include "lane.h"
 #include "link.h"
 
-/* The last acks get so long to be sent. */
+/* Time limit for sending the last acks. */
 #define FLUSH_MS	200
 
 /* ---- connecting, initiator only ---- */
@@ -24,7 +24,7 @@ static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 	spin_lock_bh(&link->lock);
 	failures = ++link->failures;
 	spin_unlock_bh(&link->lock);
-	/* The peer is about to be ready: no reason to back off. */
+	/* A busy peer will soon be ready: do not back off. */
 	delay = reason == RCHAR_REASON_BUSY && failures < 10 ?
 		RCHAR_BACKOFF_MIN_MS :
 		rchar_backoff_ms(failures, get_random_u32());
@@ -32,7 +32,10 @@ static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 		rchar_link_schedule_connect(link, delay);
 }
 
-/* Start one lane of an attempt. When it is on its way and in its slot, it will report. */
+/*
+ * Start one lane of an attempt. On success the lane is in its slot, and reports any later failure
+ * itself.
+ */
 static enum rchar_reason connect_lane(struct rchar_link *link, int index)
 {
 	struct rchar_lane *lane = rchar_link_new_lane(link, index);
@@ -62,7 +65,7 @@ static void link_connect_work(struct work_struct *work)
 	enum rchar_reason reason;
 	bool ok;
 
-	/* Not while tick_down() makes the link forget. */
+	/* The lock excludes tick_down(), which may reset the flows of the link. */
 	mutex_lock(&rchar_links_lock);
 	ok = !rchar_links_closed && rchar_link_no_lanes(link) &&
 	     READ_ONCE(link->state) == RCHAR_LINK_DOWN &&
@@ -76,7 +79,7 @@ static void link_connect_work(struct work_struct *work)
 		connect_failed(link, reason);
 }
 
-/* The peer has told the epoch on the first lane: the others can follow. */
+/* The first lane is UP, so the epoch is known: connect the other lanes. */
 static void lanes_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(work, struct rchar_link, lanes_work);
@@ -99,10 +102,9 @@ static void link_up_work(struct work_struct *work)
 }
 
 /**
- * rchar_link_lane_gone() - a lane is torn down; the others go with it
+ * rchar_link_lane_gone() - process the teardown of a lane; all other lanes fail too
  * @link: the link
- * @lane: the lane; the reference of the slot, or of the list of lanes being accepted, is
- *	  dropped
+ * @lane: the lane. The reference of the slot, or of the list of lanes being accepted, is dropped.
  */
 void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 {
@@ -112,9 +114,11 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	if (rchar_link_stop_accepting(link, lane))
 		return;
 	down = rchar_link_move(link, RCHAR_LINK_DOWN, lane->reason);
-	/* While the slot is taken: destroy_work() waits for that before it cancels. */
+	/* Before the slot is emptied: destroy_work() waits for empty slots before its final
+	 * cancels.
+	 */
 	rchar_link_for_each_lane(link, rchar_lane_fail, lane->reason);
-	/* Failed attempts must not put it off. */
+	/* Failed attempts must not postpone the tick. */
 	if (down && link->was_up)
 		mod_delayed_work(rchar_link_wq, &link->tick_work, HZ);
 	else if (down)
@@ -140,7 +144,9 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 
 static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 {
-	/* First what may change: a frame that arrives meanwhile must not make this negative. */
+	/* Read last_rx before jiffies: a frame that arrives meanwhile must not make the
+	 * difference negative.
+	 */
 	unsigned long last_rx = READ_ONCE(lane->last_rx), now = jiffies;
 	unsigned int silent = time_after(now, last_rx) ? jiffies_to_msecs(now - last_rx) : 0;
 
@@ -152,7 +158,7 @@ static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 	}
 }
 
-/* It is up, and the others should be, too. */
+/* Fail a lane that is UP while the other lanes have not come up in time. */
 static void link_overdue(struct rchar_lane *lane, enum rchar_reason reason)
 {
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP &&
@@ -161,8 +167,9 @@ static void link_overdue(struct rchar_lane *lane, enum rchar_reason reason)
 }
 
 /*
- * While the link is down: sessions end when their time is over, and with the last one
- * the frames that nobody will ask for. rchar_links_lock keeps an incoming connection out.
+ * While the link is not UP: sessions end when their time limit expires. After the last session
+ * the frames are dropped too, because no session needs them any more. rchar_links_lock excludes an
+ * incoming connection.
  */
 static void tick_down(struct rchar_link *link)
 {
@@ -191,7 +198,7 @@ static void tick_work(struct work_struct *work)
 	}
 }
 
-/* ---- the end ---- */
+/* ---- destruction ---- */
 
 static bool all_gone(struct rchar_link *link)
 {
@@ -210,7 +217,7 @@ static void destroy_work(struct work_struct *work)
 	mutex_lock(&rchar_links_lock);
 	list_del(&link->entry);
 	mutex_unlock(&rchar_links_lock);
-	/* The peer waits for our last ack: let the device send it before the cut. */
+	/* The peer waits for the last ack: let the device send the ack before the disconnect. */
 	rchar_flows_flush(&link->traffic, msecs_to_jiffies(FLUSH_MS));
 	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
 	cancel_delayed_work_sync(&link->connect_work);
@@ -230,7 +237,7 @@ static void destroy_work(struct work_struct *work)
 }
 
 /**
- * rchar_link_retry_all() - something changed: try at once
+ * rchar_link_retry_all() - connect all links that are DOWN at once, for example for a new device
  */
 void rchar_link_retry_all(void)
 {
@@ -244,7 +251,7 @@ void rchar_link_retry_all(void)
 }
 
 /**
- * rchar_link_reset() - break the connections; sessions go on after the reconnect
+ * rchar_link_reset() - break all connections; sessions continue after the reconnect
  * @link: the link
  */
 void rchar_link_reset(struct rchar_link *link)
@@ -258,10 +265,10 @@ void rchar_link_reset(struct rchar_link *link)
 }
 
 /**
- * rchar_link_shutdown() - end every link; no new ones come
+ * rchar_link_shutdown() - destroy all links, and prevent new ones
  *
- * For module unload, when no channel is left: what still lives is sessions that
- * linger and peers that are connected.
+ * For module unload, when no channel is left. The links that are left have lingering sessions or
+ * connected peers.
  */
 void rchar_link_shutdown(void)
 {
@@ -270,7 +277,7 @@ void rchar_link_shutdown(void)
 
 	mutex_lock(&rchar_links_lock);
 	rchar_links_closed = true;
-	/* Those that are down already: to forget what keeps them. */
+	/* Links that are already down: let tick_work() drop the frames of dead sessions. */
 	list_for_each_entry(link, &rchar_links, entry)
 		mod_delayed_work(rchar_link_wq, &link->tick_work, 0);
 	mutex_unlock(&rchar_links_lock);
@@ -278,7 +285,7 @@ void rchar_link_shutdown(void)
 		serial = link->serial;
 		cancel_delayed_work_sync(&link->connect_work);
 		link->ops->lost(link, RCHAR_REASON_UNLOAD);
-		/* In this order: a lane whose handshake ends now moves to its slot. */
+		/* In this order: a lane that completes its handshake now moves to its slot. */
 		rchar_link_fail_accepting(link, RCHAR_REASON_UNLOAD);
 		rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_UNLOAD);
 		rchar_link_put(link);
@@ -296,8 +303,10 @@ static const struct rchar_link_works works = {
 };
 
 /**
- * rchar_link_life_init() - at module load
- * @ops: the sessions
+ * rchar_link_life_init() - initialize at module load
+ * @ops: callbacks to the sessions
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_link_life_init(const struct rchar_link_ops *ops)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a link does by itself, and what is done to all of them. */
+/* The life cycle of links: works and timers of one link, and functions for all links. */
 #ifndef RCHAR_LINK_LIFE_H
 #define RCHAR_LINK_LIFE_H
 

@@ -8,10 +8,10 @@
 #include "base/ledger.h"
 #include "cm.h"
 
-/* Requests that may wait for our handler. */
+/* Maximum number of connection requests that wait for the CM event handler. */
 #define BACKLOG		128
-/* An address or device that is missing is looked for this often; a device that is
- * added is noticed at once.
+/* Retry interval while the address or its device is missing. When a device is added, all
+ * listeners retry at once.
  */
 #define RETRY_MS	1000
 
@@ -29,7 +29,7 @@ static int listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		return rchar_cm_accept(listener->net, id, event);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		/* The device waits until the work has destroyed the id. */
+		/* Removal of the device waits until the work has destroyed the id. */
 		WRITE_ONCE(listener->stale, true);
 		mod_delayed_work(listener_wq, &listener->work, 0);
 		return 0;
@@ -104,14 +104,14 @@ static void listen_work(struct work_struct *work)
 }
 
 /**
- * rchar_listener_get() - listen at an address; share who already does
+ * rchar_listener_get() - listen at an address, or share an existing listener
  * @net: network namespace
  * @addr: address and port
  *
- * When there is no such address or device yet, the listener waits for it.
+ * If the address or its device does not exist yet, the listener keeps retrying.
  *
  * Context: process.
- * Return: the listener, with one user more, or NULL without memory.
+ * Return: the listener, with one more user, or NULL without memory.
  */
 struct rchar_listener *rchar_listener_get(struct net *net,
 					  const struct sockaddr_storage *addr)
@@ -140,14 +140,14 @@ struct rchar_listener *rchar_listener_get(struct net *net,
 	queue_delayed_work(listener_wq, &listener->work, 0);
 out:
 	mutex_unlock(&listeners_lock);
-	/* So that who adds a channel sees at once whether it listens. */
+	/* The program that adds a channel then sees at once whether the channel listens. */
 	if (listener)
 		flush_delayed_work(&listener->work);
 	return listener;
 }
 
 /**
- * rchar_listener_put() - a channel no longer listens there
+ * rchar_listener_put() - drop a user; dropping the last user frees the listener
  * @listener: from rchar_listener_get()
  *
  * Context: process; waits for a running handler.
@@ -170,7 +170,7 @@ void rchar_listener_put(struct rchar_listener *listener)
 	mutex_unlock(&listener->lock);
 	if (id)
 		rdma_destroy_id(id);
-	/* A last handler may have queued it. */
+	/* The last handler may have queued the work. */
 	cancel_delayed_work_sync(&listener->work);
 	put_net(listener->net);
 	rchar_ledger_del(RCHAR_OBJ_LISTENER);
@@ -178,7 +178,7 @@ void rchar_listener_put(struct rchar_listener *listener)
 }
 
 /**
- * rchar_listener_retry_all() - a device was added: try those that wait
+ * rchar_listener_retry_all() - retry all listeners without a cm_id, after a device was added
  */
 void rchar_listener_retry_all(void)
 {
@@ -192,8 +192,10 @@ void rchar_listener_retry_all(void)
 }
 
 /**
- * rchar_listener_init() - at module load
- * @changed: called, in process context, when a listener starts or stops to listen
+ * rchar_listener_init() - initialize at module load
+ * @changed: called in process context when a listener starts or stops to listen
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_listener_init(void (*changed)(struct rchar_listener *listener))
 {
@@ -203,7 +205,7 @@ int rchar_listener_init(void (*changed)(struct rchar_listener *listener))
 }
 
 /**
- * rchar_listener_exit() - at module unload, when no listener is left
+ * rchar_listener_exit() - clean up at module unload, when no listener is left
  */
 void rchar_listener_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A local address and port where peers may call, shared by the channels there. */
+/* A local address and port on which peers can connect, shared by channels. */
 #ifndef RCHAR_LISTENER_H
 #define RCHAR_LISTENER_H
 
@@ -13,18 +13,18 @@ struct net;
 struct rdma_cm_id;
 
 /**
- * struct rchar_listener - one cm_id that listens, or will when it can
- * @entry: of the table; listeners_lock
- * @users: channels; listeners_lock
+ * struct rchar_listener - one cm_id that listens, or will listen as soon as possible
+ * @entry: entry of the table; listeners_lock
+ * @users: number of channels that listen here; listeners_lock
  * @net: network namespace; holds a reference
  * @addr: address and port
- * @lock: protects @cm_id; not taken by the CM handler
- * @cm_id: NULL while there is no device with that address
- * @stale: the CM wants @cm_id destroyed
- * @dead: no new @cm_id is made
- * @reason: why there is none
- * @reason_at: jiffies of that
- * @work: (re)creates @cm_id
+ * @lock: protects @cm_id and @dead; the CM event handler does not take this lock
+ * @cm_id: NULL while the listener does not listen
+ * @stale: the CM requires @cm_id to be destroyed
+ * @dead: the last channel has released the listener: create no new @cm_id
+ * @reason: why @cm_id is NULL
+ * @reason_at: jiffies when @reason was set
+ * @work: creates @cm_id, or destroys a stale one
  */
 struct rchar_listener {
 	struct list_head entry;

@@ -4,16 +4,16 @@
 #include "base/inject.h"
 #include "base/trace.h"
 
-/* Memory regions of a lane that wait for the next use. */
+/* Unused memory regions that the pool of a lane holds at most. */
 #define POOL_MAX	16
 
-/* A registration takes so long at most, with all that was posted before it: as for the
- * keepalive, 8 MiB are on their way in this time on any network worth RDMA.
+/* Time limit for a registration, including everything posted before. As for the keepalive: on any
+ * network worth RDMA, 8 MiB are transferred in this time.
  */
 #define REG_MS		15000
 
 /**
- * rchar_mrs_init() - nothing registered yet
+ * rchar_mrs_init() - initialize an empty set of registrations
  * @mrs: the registrations
  * @sq: the send queue of the lane
  */
@@ -27,26 +27,26 @@ void rchar_mrs_init(struct rchar_mrs *mrs, struct rchar_sq *sq)
 }
 
 /**
- * rchar_mrs_setup() - the lane has its protection domain
+ * rchar_mrs_setup() - set the protection domain and the pool size
  * @mrs: the registrations
- * @pd: of the lane
- * @pool_pages: pages of a memory region that is used again and again; 0: none is
+ * @pd: protection domain of the lane
+ * @pool_pages: usable pages of a memory region of the pool; 0: no pool
  */
 void rchar_mrs_setup(struct rchar_mrs *mrs, struct ib_pd *pd, u32 pool_pages)
 {
 	mrs->pd = pd;
-	/* One more than is used: at the end of a full memory region soft-RoCE in 6.1 looks
-	 * for the next page (rxe_mr_copy()).
+	/* One page more than is used: at the end of a full memory region, soft-RoCE in Linux 6.1
+	 * looks for the next page (rxe_mr_copy()).
 	 */
 	mrs->pool_pages = min(pool_pages ? pool_pages + 1 : 0,
 			      pd->device->attrs.max_fast_reg_page_list_len);
 }
 
 /**
- * rchar_mrs_pages() - pages that a memory region of the pool may have
+ * rchar_mrs_pages() - get the maximum number of pages of a memory region of the pool
  * @mrs: the registrations
  *
- * Return: pages; 0 when there is no pool.
+ * Return: pages; 0 without a pool.
  */
 u32 rchar_mrs_pages(const struct rchar_mrs *mrs)
 {
@@ -54,8 +54,8 @@ u32 rchar_mrs_pages(const struct rchar_mrs *mrs)
 }
 
 /**
- * rchar_mrs_gone() - teardown of a lane: nobody reads or writes by it any more
- * @mrs: the registrations; the lane is drained
+ * rchar_mrs_gone() - free all registrations during teardown of a lane
+ * @mrs: the registrations; the lane is drained, so no peer uses them any more
  *
  * Context: process.
  */
@@ -77,7 +77,7 @@ void rchar_mrs_gone(struct rchar_mrs *mrs)
 
 /* ---- one region ---- */
 
-/* To make one may be a command to the device: those of the pool wait for the next use. */
+/* Allocating a region may require a command to the device, so the pool keeps unused regions. */
 static struct ib_mr *mr_get(struct rchar_mrs *mrs, unsigned int pages)
 {
 	u32 max = mrs->pd->device->attrs.max_fast_reg_page_list_len;
@@ -90,7 +90,7 @@ static struct ib_mr *mr_get(struct rchar_mrs *mrs, unsigned int pages)
 	}
 	if (rchar_inject_verbs())
 		return ERR_PTR(-ENOMEM);
-	/* One more than is used, as in rchar_mrs_setup(). */
+	/* One page more than is used, as in rchar_mrs_setup(). */
 	return ib_alloc_mr(mrs->pd, IB_MR_TYPE_MEM_REG,
 			   mrs->pool_pages ?: min_t(u32, pages + 1, max));
 }
@@ -104,19 +104,20 @@ static void mr_unmap_pages(struct rchar_mrs *mrs, struct rchar_mr *m)
 }
 
 /**
- * rchar_mr_map() - map pages for the device, and make them a memory region
+ * rchar_mr_map() - map pages for the device, and assign them to a memory region
  * @mrs: the registrations; the lock is held
- * @m: the region; on failure the caller calls rchar_mr_put() all the same
+ * @m: the region; the caller must call rchar_mr_put() even on failure
  * @pages: the pages
- * @n: how many
- * @offset: of the first byte in the first page
+ * @n: number of pages
+ * @offset: offset of the first byte in the first page
  * @len: bytes
- * @dir: what the device does
+ * @dir: DMA direction
  *
- * The peer's offsets begin at @offset: soft devices would tell it kernel addresses.
+ * The peer's offsets start at @offset. With soft devices, the original I/O virtual address would
+ * reveal a kernel address to the peer.
  *
  * Context: process.
- * Return: 0, -ENOMEM, -EINVAL, or what verbs said.
+ * Return: 0, -ENOMEM, -EINVAL, or the error of a verb.
  */
 int rchar_mr_map(struct rchar_mrs *mrs, struct rchar_mr *m, struct page **pages, unsigned int n,
 		 u32 offset, size_t len, enum dma_data_direction dir)
@@ -142,7 +143,7 @@ int rchar_mr_map(struct rchar_mrs *mrs, struct rchar_mr *m, struct page **pages,
 	ret = ib_map_mr_sg(m->mr, m->sgt.sgl, m->mapped, NULL, PAGE_SIZE);
 	if (ret != m->mapped)
 		return ret < 0 ? ret : -EINVAL;
-	/* Of a bounce buffer (swiotlb) it may be another. */
+	/* A bounce buffer (swiotlb) may have another offset in its page. */
 	if (offset_in_page(m->mr->iova) != offset)
 		return -EINVAL;
 	m->mr->iova = offset;
@@ -153,7 +154,7 @@ int rchar_mr_map(struct rchar_mrs *mrs, struct rchar_mr *m, struct page **pages,
 /**
  * rchar_mr_put() - undo rchar_mr_map()
  * @mrs: the registrations; the lock is held
- * @m: a region that was never registered, or rchar_mr_invalidate() succeeded
+ * @m: a region that was never registered, or that rchar_mr_invalidate() has invalidated
  *
  * Context: process.
  */
@@ -171,16 +172,16 @@ void rchar_mr_put(struct rchar_mrs *mrs, struct rchar_mr *m)
 }
 
 /**
- * rchar_mr_free() - take a region away, registered or not
+ * rchar_mr_free() - free a region, registered or not
  * @mrs: the registrations; the lock is held
- * @m: the region; nothing about it is in the send queue
+ * @m: the region; no work request for the region is in the send queue
  *
  * Context: process.
  */
 void rchar_mr_free(struct rchar_mrs *mrs, struct rchar_mr *m)
 {
 	lockdep_assert_held(&mrs->lock);
-	/* First the key: from here on nothing comes in. */
+	/* Free the key first: after that the peer has no access to the pages. */
 	if (m->mr)
 		ib_dereg_mr(m->mr);
 	m->mr = NULL;
@@ -188,12 +189,14 @@ void rchar_mr_free(struct rchar_mrs *mrs, struct rchar_mr *m)
 }
 
 /**
- * rchar_mr_bounced() - does the device see copies of the pages?
+ * rchar_mr_bounced() - check whether the device accesses copies of the pages
  * @mrs: the registrations
  * @m: the region, mapped
  *
- * Memory that peers and programs look at at any time has no moment to synchronize a bounce
- * buffer (swiotlb) or a cache that the device does not see.
+ * Peers and programs may access registered memory at any time. No point in time is therefore
+ * suitable to synchronize a bounce buffer (swiotlb) or a cache that the device does not snoop.
+ *
+ * Return: true when the pages would need synchronization.
  */
 bool rchar_mr_bounced(const struct rchar_mrs *mrs, const struct rchar_mr *m)
 {
@@ -223,7 +226,7 @@ static void mr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&mrs->done);
 }
 
-/* Post, and wait until the last one has completed; that one is signaled. */
+/* Post a chain of requests, the last one signaled, and wait for that last one to complete. */
 static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 {
 	struct rchar_sq *sq = mrs->sq;
@@ -245,8 +248,8 @@ static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 		sq->fail(sq, RCHAR_REASON_QP_ERROR);
 		return ret;
 	}
-	/* After frames that a peer takes one by one this could take for ever. The drain of a
-	 * dying lane brings it back, too.
+	/* A peer that accepts the earlier frames very slowly could delay the completion for ever.
+	 * After a timeout the lane fails, and the drain of its teardown completes the request.
 	 */
 	if (!wait_for_completion_timeout(&mrs->done, msecs_to_jiffies(REG_MS))) {
 		sq->fail(sq, RCHAR_REASON_TIMEOUT);
@@ -259,15 +262,16 @@ static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 }
 
 /**
- * rchar_mr_register() - from here on the peer can use memory regions
+ * rchar_mr_register() - register memory regions, and so give the peer access
  * @mrs: the registrations; the lock is held
- * @m: regions, mapped
- * @n: how many, at most RCHAR_MR_BATCH
+ * @m: array of regions, mapped
+ * @n: length of @m, at most RCHAR_MR_BATCH
  * @access: IB_ACCESS_*
  *
- * Context: process; waits until the device has registered them, at most 15 s.
- * Return: 0; -ENOTCONN when the lane is going; -EIO. Unless it is 0 the lane fails, and the
- * regions stay until &rchar_mr_owner.gone.
+ * Context: process. Waits until the device has registered the regions. After 15 s the lane fails,
+ * and this function waits for its drain.
+ * Return: 0; -ENOTCONN when the lane is not open; the error of ib_post_send(); or -EIO. On an
+ * error the lane fails, and the regions stay until &rchar_mr_owner.gone.
  */
 int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n, int access)
 {
@@ -288,11 +292,11 @@ int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n,
 }
 
 /**
- * rchar_mr_invalidate() - from here on the peer cannot use a memory region any more
+ * rchar_mr_invalidate() - invalidate a memory region, and so end the access of the peer
  * @mrs: the registrations; the lock is held
  * @m: the region
  *
- * Context: process; waits, as rchar_mr_register().
+ * Context: process; waits like rchar_mr_register().
  * Return: as rchar_mr_register().
  */
 int rchar_mr_invalidate(struct rchar_mrs *mrs, struct rchar_mr *m)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory regions: memory of this host that the peer of one connection may read or write until
- * the registration is invalidated, or the connection is gone. See frwr_ops.c in net/sunrpc for
- * the model.
+ * Memory regions: memory of this host that the peer of one connection may read or write. The
+ * access ends when the registration is invalidated or the connection is torn down. The model is
+ * frwr_ops.c in net/sunrpc.
  */
 #ifndef RCHAR_MR_H
 #define RCHAR_MR_H
@@ -15,30 +15,30 @@
 #include <rdma/ib_verbs.h>
 #include "sq.h"
 
-/* Registrations that may be posted at once. */
+/* Registrations that may be posted in one chain. */
 #define RCHAR_MR_BATCH		8
-/* Pages of a memory region at most: 1 MiB at any alignment. Devices may allow fewer. */
+/* Maximum number of pages of a memory region: 1 MiB at any alignment. Devices may allow fewer. */
 #define RCHAR_MR_PAGES		257
 
-/* A lane registers in two ways at once: one need not wait for all the batches of the other. */
+/* A lane has two kinds of registrations: one kind does not wait for all batches of the other. */
 enum rchar_mrs_kind {
-	RCHAR_MRS_MANY,		/* a whole region in batches, kept as long as the connection */
-	RCHAR_MRS_ONE,		/* one at a time, for a moment: memory regions are used again */
+	RCHAR_MRS_MANY,		/* whole regions in batches, kept as long as the connection */
+	RCHAR_MRS_ONE,		/* one region at a time, for a short time; reused from a pool */
 	RCHAR_MRS_KINDS,
 };
 
 /**
  * struct rchar_mrs - the registrations of one kind on one lane
- * @lock: held while registering and invalidating; protects all below
- * @sq: where registrations are posted
- * @pd: of the lane
- * @owners: those who have something registered: &rchar_mr_owner.entry
- * @pool: memory regions for the next ones, of @pool_pages each
- * @nr_pool: how many
- * @pool_pages: pages that a memory region of the pool has room for; 0: there is no pool
- * @cqe: completion of the last of a chain
- * @done: it came
- * @status: what it said
+ * @lock: held while registering and invalidating; protects the fields below
+ * @sq: the send queue to post registrations to
+ * @pd: protection domain of the lane
+ * @owners: owners of registrations: &rchar_mr_owner.entry
+ * @pool: unused memory regions of @pool_pages pages each, for the next registrations
+ * @nr_pool: length of @pool
+ * @pool_pages: pages that fit in a memory region of the pool; 0 without a pool
+ * @cqe: completion of the last work request of a chain
+ * @done: that request has completed
+ * @status: status of that completion
  */
 struct rchar_mrs {
 	struct mutex lock;
@@ -54,10 +54,10 @@ struct rchar_mrs {
 };
 
 /**
- * struct rchar_mr_owner - who has memory regions registered on a lane
- * @entry: of &rchar_mrs.owners; its lock
- * @gone: the lane is drained and goes: free the regions with rchar_mr_free(), and take @entry
- *	off the list. Process context, with the lock of &struct rchar_mrs.
+ * struct rchar_mr_owner - an owner of memory regions on a lane
+ * @entry: entry of &rchar_mrs.owners; protected by &rchar_mrs.lock
+ * @gone: the lane is drained and is being torn down. Free the regions with rchar_mr_free(), and
+ *	  remove @entry from the list. Called in process context with &rchar_mrs.lock held.
  */
 struct rchar_mr_owner {
 	struct list_head entry;
@@ -66,10 +66,10 @@ struct rchar_mr_owner {
 
 /**
  * struct rchar_mr - one memory region
- * @mr: its key is what the peer is told
+ * @mr: the verbs object; the peer receives its key
  * @sgt: the pages, mapped for the device
- * @mapped: entries of @sgt that are
- * @dir: what the device does
+ * @mapped: number of mapped entries of @sgt
+ * @dir: DMA direction
  */
 struct rchar_mr {
 	struct ib_mr *mr;

@@ -19,8 +19,9 @@ static bool onesided_usable(const struct rchar_keys *keys, const struct rchar_la
 }
 
 /*
- * Its turn comes when others of the flow had theirs. Without keys for this connection it waits
- * for them aside: rchar_onesided_add_keys() calls again.
+ * Add a queue to the flow's ready list, at the tail. The queue stays off the list while the keys
+ * are not complete for the current connection. rchar_onesided_add_keys() then calls this function
+ * again.
  */
 static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool write)
 {
@@ -35,7 +36,10 @@ static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool wr
 	list_move_tail(&q->entry, &flow->ready[write]);
 }
 
-/* An empty queue is not ready: the keys may be freed with their last operation. */
+/*
+ * Remove an operation from its queue. An empty queue must not be ready, because the keys may be
+ * freed with their last operation.
+ */
 static void onesided_unqueue(struct rchar_io *io)
 {
 	struct rchar_io_queue *q = queue_of(io);
@@ -46,17 +50,17 @@ static void onesided_unqueue(struct rchar_io *io)
 }
 
 /**
- * rchar_onesided_add_keys() - keys arrived
+ * rchar_onesided_add_keys() - add keys that arrived, and post operations that waited for them
  * @keys: the keys
- * @flow: the flow that brought them
- * @map: rchar_map_check() found it well formed
- * @values: the keys in it
+ * @flow: the flow on which the keys arrived
+ * @map: payload of the MAP frame; rchar_map_check() found it well formed
+ * @values: the keys in @map
  *
- * Keys of another connection than the current one were under way for long: they are of
- * no use.
+ * Keys for another connection than the current one are late and useless: this function ignores
+ * them.
  *
- * Return: 0; -ENOMEM to get them again; -ENOBUFS when the peer makes this host hold too much;
- * -EPROTO when they do not follow on the last.
+ * Return: 0; -ENOMEM to receive the keys again later; -ENOBUFS when the peer's account is full;
+ * -EPROTO when the keys do not follow the last ones.
  */
 int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 			    const struct rchar_wire_map *map, const __le32 *values)
@@ -74,7 +78,7 @@ int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 	return ret;
 }
 
-/* So often an operation may be refused before it fails. */
+/* Failures, as counted in &rchar_io.tries, after which an operation ends with an error. */
 #define TRIES_MAX	3
 
 /* ---- posting ---- */
@@ -100,7 +104,7 @@ static void onesided_unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
 	r->nr = 0;
 }
 
-/* Map what comes next of the operation, up to @len bytes; returns how many. */
+/* Map the next part of the operation, up to @len bytes. Returns the bytes mapped; 0 on failure. */
 static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
 {
 	struct ib_device *dev = lane->cm_id->device;
@@ -158,7 +162,7 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 	};
 }
 
-/* One work request of an operation. False: the lane has failed, or the operation has. */
+/* Post one work request of an operation. Returns false when the lane or the operation failed. */
 static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle, struct rchar_onesided_wr, entry);
@@ -205,13 +209,13 @@ static bool may_post(const struct rchar_lane *lane, bool write)
 	       (write || lane->onesided.reads < lane->onesided.reads_max);
 }
 
-/* Not worth another try; nothing of it is in a send queue. */
+/* The operation has failed too often, and none of its work requests is in a send queue. */
 static bool hopeless(const struct rchar_io *io)
 {
 	return !io->outstanding && io->failed && io->tries >= TRIES_MAX;
 }
 
-/* The error that ends an operation before it is posted, or 0. */
+/* Returns the error that ends an operation before posting, or 0. */
 static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
 {
 	if (hopeless(io))
@@ -220,8 +224,8 @@ static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
 }
 
 /*
- * Post what can be posted of one operation. It leaves its queue when all of it is posted, when
- * it has ended, or when complete_one() will put it back.
+ * Post as much of one operation as possible. A completely posted or ended operation leaves its
+ * queue. A failed operation leaves too, if complete_one() will queue the operation again.
  */
 static void post_some(struct rchar_lane *lane, struct rchar_io *io, struct list_head *ended)
 {
@@ -231,7 +235,7 @@ static void post_some(struct rchar_lane *lane, struct rchar_io *io, struct list_
 		list_add_tail(&io->entry, ended);
 		return;
 	}
-	/* What an earlier connection left comes to its end first. */
+	/* Restart only after all requests of the failed try have completed. */
 	if (io->failed && !io->outstanding)
 		onesided_restart(io);
 	while (!io->failed && io->pos < io->len && may_post(lane, io->write))
@@ -240,7 +244,7 @@ static void post_some(struct rchar_lane *lane, struct rchar_io *io, struct list_
 		onesided_unqueue(io);
 }
 
-/* Operations that are over are moved to @ended. */
+/* Post operations of one kind. Operations that have ended are moved to @ended. */
 static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *ended)
 {
 	struct list_head *ready = &flow->ready[write];
@@ -252,13 +256,15 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 	       (q = list_first_entry_or_null(ready, struct rchar_io_queue, entry))) {
 		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
 
-		/* The peer began to tell its keys anew: it is ready again when all have come. */
+		/* The peer has begun to send new keys. make_ready() adds the queue again
+		 * when the keys are complete.
+		 */
 		if (!onesided_usable(io->keys, lane)) {
 			list_del_init(&q->entry);
 			continue;
 		}
 		post_some(lane, io, ended);
-		/* The next one's turn, when there is more to post here. */
+		/* Still ready: let the other queues post first. */
 		if (!list_empty(&q->entry))
 			list_move_tail(&q->entry, ready);
 	}
@@ -283,7 +289,7 @@ static void onesided_end_all(struct list_head *ended)
 }
 
 /**
- * rchar_onesided_pump() - something changed: post what can be posted
+ * rchar_onesided_pump() - post all operations that can be posted now
  * @flow: the flow
  */
 void rchar_onesided_pump(struct rchar_flow *flow)
@@ -297,9 +303,9 @@ void rchar_onesided_pump(struct rchar_flow *flow)
 }
 
 /*
- * A WRITE on iWARP completes when TCP has it (RFC 5040, 8.2): should the connection break
- * now it may not have arrived. A fence that is answered on the same connection shows that
- * it has.
+ * On iWARP a WRITE completes when TCP has accepted the data (RFC 5040, 8.2). If the connection
+ * then breaks, the data may not have arrived. A fence that the peer answers on the same connection
+ * proves that the data has arrived.
  */
 static void note_write(struct rchar_keys *keys, const struct rchar_lane *lane)
 {
@@ -309,11 +315,11 @@ static void note_write(struct rchar_keys *keys, const struct rchar_lane *lane)
 }
 
 /**
- * rchar_onesided_fence_begin() - before a fence is sent
+ * rchar_onesided_fence_begin() - prepare to send a fence
  * @flow: the flow of the session
- * @keys: its keys
+ * @keys: keys of the session
  *
- * Return: for rchar_onesided_fence_end().
+ * Return: value to pass to rchar_onesided_fence_end().
  */
 u32 rchar_onesided_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys)
 {
@@ -326,13 +332,13 @@ u32 rchar_onesided_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys)
 }
 
 /**
- * rchar_onesided_fence_end() - a fence was answered
+ * rchar_onesided_fence_end() - check the WRITEs before a fence that the peer has answered
  * @flow: the flow of the session
- * @keys: its keys
+ * @keys: keys of the session
  * @begun: from rchar_onesided_fence_begin()
  *
- * Return: 0 when all writes that had completed before it are there; -EIO when some may
- * not be, once.
+ * Return: 0 when the data of all WRITEs that completed before the fence has arrived; -EIO when
+ * some may not have arrived. An -EIO is reported once.
  */
 int rchar_onesided_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun)
 {
@@ -350,7 +356,7 @@ int rchar_onesided_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u
 	return ret;
 }
 
-/* A request came back. Returns the operation when it is over. */
+/* Process a completed request. Returns the operation when the operation has ended. */
 static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane *lane,
 				     struct rchar_onesided_wr *r, enum ib_wc_status status)
 {
@@ -366,7 +372,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	io->outstanding--;
 	if (status != IB_WC_SUCCESS) {
 		io->failed = true;
-		/* It would only be posted to the same queue pair. */
+		/* Posting more to this queue pair is useless. */
 		lane->sq.open = false;
 		io->tries += status == IB_WC_REM_ACCESS_ERR ||
 			     status == IB_WC_LOC_PROT_ERR || status == IB_WC_LOC_LEN_ERR;
@@ -381,7 +387,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 		return io;
 	}
 	if (io->failed && io->atomic) {
-		/* Perhaps it was executed, perhaps not. */
+		/* The device of the peer may or may not have executed the operation. */
 		onesided_unqueue(io);
 		io->error = -EIO;
 		return io;
@@ -392,7 +398,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 		return io;
 	}
 	if (io->failed) {
-		/* In front: it has waited longest. */
+		/* At the head of the queue: this operation has waited longest. */
 		if (list_empty(&io->entry))
 			list_add(&io->entry, &queue_of(io)->ios);
 		make_ready(flow, io->keys, io->write);
@@ -417,9 +423,9 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 		WRITE_ONCE(flow->traffic->progress_at, jiffies);
 	}
 	spin_lock_bh(&flow->lock);
-	/* When a connection breaks, soft-iWARP in 6.1 flushes some READs twice: once from
-	 * its queue of READs, once from the send queue. Nothing is posted in between, as the
-	 * first one has closed the lane.
+	/* When a connection breaks, soft-iWARP in Linux 6.1 flushes some READs twice: from its
+	 * queue of READs and from the send queue. No request reuses the slot in between, because
+	 * the first flush has closed the send queue.
 	 */
 	io = r->io ? complete_one(flow, lane, r, wc->status) : NULL;
 	onesided_pump(flow, &ended);
@@ -430,11 +436,11 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rchar_onesided_reap() - take back what the send queue kept
+ * rchar_onesided_reap() - end one-sided work requests that never completed
  * @lane: the lane, drained
  *
- * A device flushes all requests before the drain's own (IBTA vol 1, 10.3.1): there should
- * be none. Whoever waits for one that a device forgot would wait for ever.
+ * A device flushes all requests before that of the drain (IBTA vol 1, 10.3.1), so none should be
+ * left. If a device lost a request, the operation's owner would otherwise wait for ever.
  */
 void rchar_onesided_reap(struct rchar_lane *lane)
 {
@@ -458,9 +464,10 @@ void rchar_onesided_reap(struct rchar_lane *lane)
 }
 
 /**
- * rchar_onesided_submit() - begin an operation
+ * rchar_onesided_submit() - start an operation
  * @flow: the flow of its session
- * @io: the operation, filled in; it ends by @io->end, perhaps before this returns
+ * @io: the operation, filled in. @io->end is called at the end, perhaps before this function
+ *	returns.
  */
 void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io)
 {
@@ -476,12 +483,13 @@ void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io)
 }
 
 /**
- * rchar_onesided_stop() - nothing more is posted with these keys
+ * rchar_onesided_stop() - post nothing more with a set of keys
  * @flow: the flow of the session
  * @keys: the keys
  * @error: negative errno for operations that do not complete
  *
- * Context: any but hard interrupt. rchar_onesided_cancel() ends what waits.
+ * Context: any but hard interrupt. The caller ends waiting operations with
+ * rchar_onesided_cancel().
  */
 void rchar_onesided_stop(struct rchar_flow *flow, struct rchar_keys *keys, int error)
 {
@@ -492,7 +500,7 @@ void rchar_onesided_stop(struct rchar_flow *flow, struct rchar_keys *keys, int e
 	spin_unlock_bh(&flow->lock);
 }
 
-/* Operations that are ended with the flow's lock held once. */
+/* Maximum number of operations that are cancelled while the lock is held once. */
 #define CANCEL_BATCH	64
 
 static bool cancel_some(struct rchar_flow *flow, struct rchar_io_queue *q, int error,
@@ -517,14 +525,14 @@ static bool cancel_some(struct rchar_flow *flow, struct rchar_io_queue *q, int e
 }
 
 /**
- * rchar_onesided_cancel() - the session is over, or what these keys are for
+ * rchar_onesided_cancel() - end all operations that use a set of keys
  * @flow: the flow of the session
- * @keys: the keys; the caller keeps them, even when the last operation ends
+ * @keys: the keys; the caller keeps them valid, even after the last operation ends
  * @error: negative errno for operations that did not complete
  *
- * Those in a send queue end when they come back.
+ * Operations with work requests in a send queue end when those requests complete.
  *
- * Context: any but hard interrupt, when at most one operation uses the keys; else process.
+ * Context: any but hard interrupt, if at most one operation uses the keys; otherwise process.
  */
 void rchar_onesided_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error)
 {

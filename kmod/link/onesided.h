@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One-sided operations: RDMA READ and WRITE between memory of this host and the region of
- * a peer. An operation outlives connections: what a lost one interrupts begins afresh on
- * the next, which is harmless as both are idempotent.
+ * One-sided operations: RDMA READ, RDMA WRITE and atomic operations between memory of this host
+ * and the region of a peer. An operation outlives connections. A READ or WRITE that a lost
+ * connection interrupts restarts on the next connection, which is harmless: both are idempotent.
+ * An interrupted atomic operation fails instead.
  */
 #ifndef RCHAR_ONESIDED_H
 #define RCHAR_ONESIDED_H
@@ -16,24 +17,26 @@ struct rchar_lane;
 
 /**
  * struct rchar_io - one operation
- * @entry: of rchar_keys.queues while it has something to post
- * @keys: of the peer's memory; who submits it keeps them
- * @write: RDMA WRITE, else READ
- * @atomic: RCHAR_ATOMIC_*: an operation of the device on 8 bytes, once at most; 0: none
- * @operand: of @atomic
- * @compare: of @atomic
- * @offset: in the region
+ * @entry: entry of rchar_io_queue.ios while the operation has something to post
+ * @keys: keys of the peer's memory; the submitter keeps them valid until @end
+ * @write: RDMA WRITE; otherwise READ or atomic operation
+ * @atomic: RCHAR_ATOMIC_*: an atomic operation of the device on 8 bytes, executed at most once;
+ *	    0: not atomic
+ * @operand: operand of @atomic
+ * @compare: comparand of @atomic
+ * @offset: offset in the region
  * @len: bytes
- * @vecs: local memory, @len bytes; contiguous pages in each
- * @pos: posted up to; flow->lock, like all below
- * @vec: where in @vecs that is
- * @vec_at: and where in that one
+ * @vecs: local memory of @len bytes; the pages of each vector are contiguous
+ * @pos: bytes posted so far; flow->lock, like the fields below
+ * @vec: index in @vecs that corresponds to @pos
+ * @vec_at: offset in that vector
  * @outstanding: work requests in send queues
- * @failed: one of them did not complete: all begins afresh
- * @tries: connections on which one was refused, not merely lost
- * @error: what came of it, when @end is called
- * @end: it is over; called in any context but hard interrupt, perhaps with the lock of a
- *	 session
+ * @failed: a work request failed: the whole operation restarts or ends
+ * @tries: failures not caused by a lost connection: refused requests, and local memory that could
+ *	   not be mapped
+ * @error: result of the operation, valid when @end is called
+ * @end: the operation has ended. Called in any context but hard interrupt, perhaps with the lock
+ *	 of a session held.
  */
 struct rchar_io {
 	struct list_head entry;

@@ -34,12 +34,12 @@ static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp
 }
 
 /**
- * rchar_rxbuf_fill() - replace what was taken from a buffer
+ * rchar_rxbuf_fill() - replace the segment and the chunks that were taken from a buffer
  * @rxb: the buffer, not posted
- * @dev: the device it belongs to
+ * @dev: the device of the buffer
  * @gfp: how to allocate
  *
- * Return: 0 when it may be posted; -ENOMEM, and it may be called again.
+ * Return: 0 when the buffer may be posted; -ENOMEM, after which the caller may try again.
  */
 int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
 {
@@ -56,9 +56,9 @@ int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
 }
 
 /**
- * rchar_rxbuf_empty() - free what a buffer holds
+ * rchar_rxbuf_empty() - free the contents of a buffer
  * @rxb: the buffer; its queue pair is drained
- * @dev: the device it belongs to
+ * @dev: the device of the buffer
  */
 void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev)
 {
@@ -77,9 +77,9 @@ void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev)
 }
 
 /**
- * rchar_rxbuf_sync() - let the CPU see a payload that arrived
+ * rchar_rxbuf_sync() - make a received payload visible to the CPU
  * @rxb: the buffer
- * @dev: the device it belongs to
+ * @dev: the device of the buffer
  * @len: payload bytes
  */
 void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len)
@@ -93,11 +93,12 @@ void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len)
 }
 
 /**
- * rchar_rxbuf_sync_for_device() - give a buffer back to the device
+ * rchar_rxbuf_sync_for_device() - return a buffer to the device
  * @rxb: the buffer, filled and not posted
- * @dev: the device it belongs to
+ * @dev: the device of the buffer
  *
- * The CPU may have read what arrived there before (Documentation/core-api/dma-api.rst).
+ * Needed because the CPU may have read an earlier payload there
+ * (Documentation/core-api/dma-api.rst).
  */
 void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 {
@@ -110,9 +111,9 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 }
 
 /**
- * rchar_rxbuf_copy() - copy a small payload out
+ * rchar_rxbuf_copy() - copy a small payload
  * @rxb: the buffer
- * @to: where to
+ * @to: destination
  * @len: bytes, at most RCHAR_CHUNK_SIZE
  */
 void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len)
@@ -121,11 +122,11 @@ void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len)
 }
 
 /**
- * rchar_rxbuf_take() - take the chunks that a payload fills
+ * rchar_rxbuf_take() - take the chunks that contain a payload
  * @rxb: the buffer
  * @len: payload bytes
  *
- * Context: never allocates: the segment came with the buffer.
+ * Context: never allocates: the buffer holds a segment in advance.
  * Return: the segment, owned by the caller.
  */
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
@@ -146,12 +147,12 @@ struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
 }
 
 /**
- * rchar_rxbuf_take_copy() - copy a small payload, so that it does not hold a chunk
+ * rchar_rxbuf_take_copy() - copy a small payload, so that the payload does not occupy a chunk
  * @rxb: the buffer
  * @len: payload bytes, at most RCHAR_COPY_BREAK
- * @capacity: bytes to have room for, not below @len
+ * @capacity: bytes that the segment must hold, at least @len
  *
- * Context: any but hard interrupt; without memory it takes a chunk instead.
+ * Context: any but hard interrupt. Without memory for the copy, the segment takes the chunk.
  * Return: the segment, owned by the caller.
  */
 struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity)
@@ -170,11 +171,11 @@ struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 ca
 }
 
 /**
- * rchar_seg_alloc() - a segment for bytes that do not come in a receive buffer
- * @len: how many, up to RCHAR_FRAME_SIZE
+ * rchar_seg_alloc() - allocate a segment for bytes that do not arrive in a receive buffer
+ * @len: number of bytes, up to RCHAR_FRAME_SIZE
  *
  * Context: process.
- * Return: the segment, with room for them and as if they were there; or NULL.
+ * Return: the segment, whose @end already includes the @len bytes; or NULL.
  */
 struct rchar_seg *rchar_seg_alloc(u32 len)
 {
@@ -197,8 +198,10 @@ struct rchar_seg *rchar_seg_alloc(u32 len)
 }
 
 /**
- * rchar_seg_memory() - bytes of memory held
+ * rchar_seg_memory() - get the bytes of memory that a segment occupies
  * @seg: the segment
+ *
+ * Return: bytes.
  */
 u32 rchar_seg_memory(const struct rchar_seg *seg)
 {
@@ -206,15 +209,17 @@ u32 rchar_seg_memory(const struct rchar_seg *seg)
 }
 
 /**
- * rchar_seg_room() - bytes that may still be appended
+ * rchar_seg_room() - get the number of bytes that can still be appended
  * @seg: the segment
+ *
+ * Return: bytes.
  */
 u32 rchar_seg_room(const struct rchar_seg *seg)
 {
 	return seg->capacity - seg->end;
 }
 
-/* The byte at an offset; those up to the end of its chunk follow on it. */
+/* Address of the byte at an offset; the address range is contiguous to the end of the chunk. */
 static void *seg_address(const struct rchar_seg *seg, u32 at)
 {
 	if (!seg->nr_chunks)
@@ -223,13 +228,13 @@ static void *seg_address(const struct rchar_seg *seg, u32 at)
 }
 
 /**
- * rchar_seg_append() - append a small payload, so that many small frames do not hold
- *			memory of their own each
- * @seg: the segment; bytes below @seg->end may be read meanwhile
+ * rchar_seg_append() - append a small payload to a segment
+ * @seg: the segment; readers may read bytes below @seg->end meanwhile
  * @rxb: the buffer with the payload
  * @len: payload bytes, at most rchar_seg_room() and RCHAR_CHUNK_SIZE
  *
- * Only the last chunk can have room, so the copy never crosses chunks.
+ * Many small frames thus share the memory of one segment. Only the last chunk can have room, so
+ * the copy never crosses a chunk boundary.
  */
 void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 len)
 {
@@ -238,13 +243,13 @@ void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 
 }
 
 /**
- * rchar_seg_copy() - copy out without consuming
+ * rchar_seg_copy() - copy bytes out of a segment without consuming them
  * @seg: the segment
- * @start: offset to start at
- * @len: bytes, not beyond the end
- * @to: where to
+ * @start: offset of the first byte
+ * @len: bytes, not beyond @seg->end
+ * @to: destination
  *
- * Return: bytes copied; fewer than @len when user memory faults or @to is full.
+ * Return: bytes copied; fewer than @len when an access to user memory faults or @to is full.
  */
 size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
 		      struct iov_iter *to)
@@ -255,8 +260,8 @@ size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
 		u32 at = start + done;
 		size_t n = min_t(size_t, len - done,
 				 RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
-		/* Not copy_page_to_iter(): up to 6.4 that gives the page itself to a
-		 * pipe, as if it were of the page cache.
+		/* Not copy_page_to_iter(): up to Linux 6.4 that function puts the page itself in
+		 * a pipe, like a page of the page cache.
 		 */
 		size_t got = copy_to_iter(seg_address(seg, at), n, to);
 
@@ -283,7 +288,7 @@ void rchar_seg_free(struct rchar_seg *seg)
 
 /**
  * rchar_seg_free_list() - free segments and their chunks
- * @segs: the segments, linked by rchar_seg.entry; not valid any more
+ * @segs: the segments, linked by rchar_seg.entry; the list is not valid afterwards
  */
 void rchar_seg_free_list(struct list_head *segs)
 {

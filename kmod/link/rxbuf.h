@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Receive buffers, and the segments that received bytes wait in.
+ * Receive buffers, and segments, which hold received bytes until they are read.
  *
- * A buffer is a header slot and RCHAR_FRAME_CHUNKS chunks. When a frame arrives, a
- * session either copies a small payload away or takes the chunks that are filled; the
- * buffer gets fresh ones and is posted again at once, so that no reader, however slow,
- * keeps a buffer from the other sessions of the link.
+ * A receive buffer is a header slot and RCHAR_FRAME_CHUNKS chunks. When a frame arrives, a
+ * session either copies a small payload or takes the filled chunks. The buffer then gets new
+ * chunks and is posted again at once. A slow reader thus never withholds a receive buffer from
+ * the other sessions of the link.
  */
 #ifndef RCHAR_RXBUF_H
 #define RCHAR_RXBUF_H
@@ -15,20 +15,20 @@
 #include <rdma/ib_verbs.h>
 #include "txbuf.h"
 
-/* Payloads up to this are copied away: what a segment holds is at most twice its bytes. */
+/* Payloads up to this size are copied: a segment holds at most twice the memory of its bytes. */
 #define RCHAR_COPY_BREAK	(RCHAR_CHUNK_SIZE / 2 - sizeof(struct rchar_seg))
 
 /**
  * struct rchar_seg - bytes received and not read yet
- * @entry: of rchar_session.rx_queue
+ * @entry: entry of rchar_session_rx.queue
  * @start: offset of the first byte not read
- * @end: offset behind the last byte
- * @message: first segment of a complete message: its length
+ * @end: offset after the last byte
+ * @message: in the first segment of a complete message: length of the message
  * @last: last segment of a message
- * @nr_chunks: chunks held; 0 when the bytes are in @data
- * @capacity: bytes there is room for
- * @chunks: filled up to @end
- * @data: small payloads
+ * @nr_chunks: number of @chunks; 0 when the bytes are in @data
+ * @capacity: bytes that fit in the segment
+ * @chunks: the payload, filled up to @end
+ * @data: the payload, when small
  */
 struct rchar_seg {
 	struct list_head entry;
@@ -45,13 +45,13 @@ struct rchar_seg {
 /**
  * struct rchar_rxbuf - one receive buffer
  * @cqe: completion
- * @dev: the device it is mapped for
- * @entry: of rchar_lane.refill, while memory is short
- * @hdr: where the header arrives
- * @hdr_dma: its DMA address
- * @seg: what a session takes together with chunks; refilled
- * @chunks: where the payload arrives; NULL where taken
- * @dma: their DMA addresses
+ * @dev: the device that the buffer is mapped for
+ * @entry: entry of rchar_lane.refill, while the buffer waits for memory
+ * @hdr: header slot
+ * @hdr_dma: DMA address of @hdr
+ * @seg: segment for a session that takes chunks; allocated in advance
+ * @chunks: memory for the payload; NULL for a chunk that a session has taken
+ * @dma: DMA addresses of @chunks
  */
 struct rchar_rxbuf {
 	struct ib_cqe cqe;
@@ -72,7 +72,7 @@ void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len);
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len);
 struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity);
 
-/* Where the payload begins: RCHAR_CHUNK_SIZE bytes of it at most. */
+/* Start of the payload; only the first RCHAR_CHUNK_SIZE bytes are contiguous. */
 static inline const void *rchar_rxbuf_payload(const struct rchar_rxbuf *rxb)
 {
 	return page_address(rxb->chunks[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The send queue of a lane, as all see it that post to it: frames, registrations, and one-sided
- * operations. It knows whether work requests may be posted, and since when none completed.
+ * The send queue of a lane, which frames, registrations and one-sided operations share. The
+ * structure records whether work requests may be posted, and when a work request last completed.
  */
 #ifndef RCHAR_SQ_H
 #define RCHAR_SQ_H
@@ -13,13 +13,13 @@
 
 /**
  * struct rchar_sq - the send queue of a queue pair
- * @lock: protects all below: of the flow that the lane carries
- * @qp: the queue pair, once there is one
+ * @lock: lock of the flow that the lane carries; protects the fields below
+ * @qp: the queue pair, once created
  * @open: work requests may be posted
- * @ready: UP: more than the handshake may be posted
- * @used: work requests, or chains of them, that have not completed
- * @moved_at: jiffies when one last completed, or the first was posted
- * @fail: the queue pair is of no use any more; idempotent, any context but hard interrupt
+ * @ready: the lane is UP: not only handshake frames may be posted
+ * @used: work requests that have not completed; a chain of registrations counts as one
+ * @moved_at: jiffies when a work request last completed, or was posted to the empty queue
+ * @fail: report that the queue pair is unusable. Idempotent, any context but hard interrupt.
  */
 struct rchar_sq {
 	spinlock_t *lock;
@@ -31,7 +31,7 @@ struct rchar_sq {
 	void (*fail)(struct rchar_sq *sq, enum rchar_reason reason);
 };
 
-/* Something is about to be posted. */
+/* Account for a work request, or a chain of registrations, before posting. */
 static inline void rchar_sq_begin(struct rchar_sq *sq)
 {
 	lockdep_assert_held(sq->lock);
@@ -39,7 +39,7 @@ static inline void rchar_sq_begin(struct rchar_sq *sq)
 		sq->moved_at = jiffies;
 }
 
-/* It came back, or could not be posted. */
+/* Account for a request that has completed or could not be posted. */
 static inline void rchar_sq_end(struct rchar_sq *sq)
 {
 	lockdep_assert_held(sq->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the flows of a link share, and what they know of who sends and receives. */
+/* State that the flows of a link share, and their callbacks to the sessions. */
 #ifndef RCHAR_TRAFFIC_H
 #define RCHAR_TRAFFIC_H
 
@@ -14,18 +14,19 @@ struct rchar_rxbuf;
 struct rchar_traffic;
 struct rchar_txbuf;
 
-/* How long an ack waits for a frame to ride on. */
+/* How long an ack waits for a frame that can carry the ack. */
 #define RCHAR_TRAFFIC_ACK_DELAY_MS	10
 
 /**
- * struct rchar_traffic_ops - what happens to frames, for those who send and receive them
- * @receive: a sequenced frame came, once and in order. It returns 0 when the frame is
- *	     processed; -ENOMEM or -ENOBUFS to get it again after a reconnect. It sets *@err when
- *	     the frame breaks the protocol.
- * @acked: the peer has that frame
- * @dropped: the flow forgets the frame, as the peer knows nothing of what was before
+ * struct rchar_traffic_ops - callbacks for frames, implemented by the sessions
+ * @receive: a sequenced frame arrived; called once for each frame, in order. Returns 0 when the
+ *	     frame is processed, or -ENOMEM or -ENOBUFS to receive the frame again after a
+ *	     reconnect. Sets *@err when the frame violates the protocol.
+ * @acked: the peer has received the frame
+ * @dropped: rchar_flow_reset() has removed the frame, which the peer has not acknowledged
  *
- * Context: @dropped in process context, the others also in that of a completion queue.
+ * Context: @dropped runs in process context. The others also run in the context of a completion
+ * queue.
  */
 struct rchar_traffic_ops {
 	int (*receive)(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
@@ -35,16 +36,16 @@ struct rchar_traffic_ops {
 };
 
 /**
- * struct rchar_traffic - what the flows of a link share
- * @ops: who sends and receives
- * @account: what the peer's address makes this host hold
+ * struct rchar_traffic - state that the flows of a link share
+ * @ops: callbacks to the sessions
+ * @account: account of the peer's address, which counts the memory that the peer occupies
  * @stats: counters of the link
- * @tx_max: payload bytes of the frames queued so far at most
- * @progress_at: jiffies when a sequenced frame was last taken or acknowledged; READ_ONCE and
- *		 WRITE_ONCE
- * @wait: woken when a send queue becomes empty
+ * @tx_max: upper bound for the payload bytes of a queued frame
+ * @progress_at: jiffies when a sequenced frame was last accepted or acknowledged, or a one-sided
+ *		 work request completed; READ_ONCE and WRITE_ONCE
+ * @wait: woken when frames complete and when a lane is detached
  * @wq: runs @ack_work
- * @ack_work: sends acks that found no frame to ride on
+ * @ack_work: sends acks that no other frame has carried
  * @nr_flows: length of @flows
  * @flows: one for each lane
  */
@@ -61,7 +62,7 @@ struct rchar_traffic {
 	struct rchar_flow *flows;
 };
 
-/* A sequenced frame arrived: acknowledge it soon even if nothing is sent meanwhile. */
+/* A sequenced frame arrived: acknowledge soon, even if no frame is sent meanwhile. */
 static inline void rchar_traffic_ack_later(struct rchar_traffic *traffic)
 {
 	if (!delayed_work_pending(&traffic->ack_work))

@@ -8,9 +8,9 @@
 #include "base/ledger.h"
 
 /**
- * rchar_txbuf_alloc() - a new frame
+ * rchar_txbuf_alloc() - allocate a frame
  * @op: enum rchar_op
- * @capacity: payload bytes it must have room for, up to RCHAR_FRAME_SIZE
+ * @capacity: payload bytes that must fit in the frame, up to RCHAR_FRAME_SIZE
  * @gfp: how to allocate
  *
  * Return: the frame with one reference and an empty payload, or NULL.
@@ -45,13 +45,13 @@ struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
 }
 
 /**
- * rchar_txbuf_alloc_reply() - a frame that a peer has asked for
+ * rchar_txbuf_alloc_reply() - allocate a frame that answers a request of the peer
  * @op: enum rchar_op
- * @capacity: as rchar_txbuf_alloc()
- * @account: of the peer; the frame counts there until it is freed
+ * @capacity: as for rchar_txbuf_alloc()
+ * @account: account of the peer; the frame counts there until freed
  *
  * Context: any but hard interrupt.
- * Return: the frame, or NULL when there is no memory or the peer may have no more.
+ * Return: the frame, or NULL without memory or when the account is full.
  */
 struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity,
 					    struct rchar_account *account)
@@ -112,7 +112,10 @@ void rchar_txbuf_put_list(struct list_head *frames)
 	}
 }
 
-/* Where the payload goes on, and how much of it is there in one piece. */
+/*
+ * Address of the first byte after the payload. Reduces *@len to the bytes that are contiguous
+ * there.
+ */
 static void *txbuf_tail(struct rchar_txbuf *txb, size_t *len)
 {
 	u32 at = txb->hdr.len;
@@ -124,12 +127,12 @@ static void *txbuf_tail(struct rchar_txbuf *txb, size_t *len)
 }
 
 /**
- * rchar_txbuf_copy() - append to the payload
+ * rchar_txbuf_copy() - append bytes of an iterator to the payload
  * @txb: a frame that is not queued yet
- * @len: bytes to take, at most rchar_txbuf_room()
- * @from: where from
+ * @len: bytes to copy, at most rchar_txbuf_room()
+ * @from: source
  *
- * Return: bytes taken; fewer than @len when user memory faults.
+ * Return: bytes copied; fewer than @len when an access to user memory faults.
  */
 size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *from)
 {
@@ -150,9 +153,9 @@ size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *fr
 
 /**
  * rchar_txbuf_append() - append kernel memory to the payload
- * @txb: a frame that has not been sent
+ * @txb: a frame that has never been posted
  * @data: the bytes
- * @len: how many, at most rchar_txbuf_room()
+ * @len: number of bytes, at most rchar_txbuf_room()
  */
 void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
 {
@@ -182,9 +185,9 @@ static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 
 }
 
 /**
- * rchar_txbuf_map() - make a frame ready for a work request
+ * rchar_txbuf_map() - map a frame for a work request
  * @txb: the frame, with @wire encoded
- * @dev: the device that will send it
+ * @dev: the device that will send the frame
  * @lkey: key of local memory
  *
  * Context: any but hard interrupt.
@@ -221,8 +224,8 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 
 /**
  * rchar_txbuf_unmap() - undo rchar_txbuf_map()
- * @txb: the frame; no work request points to it any more
- * @dev: the device it was mapped for
+ * @txb: the frame; no work request uses the frame any more
+ * @dev: the device for which the frame was mapped
  */
 void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev)
 {

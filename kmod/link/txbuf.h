@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A frame on its way out. */
+/* Frames to send. */
 #ifndef RCHAR_TXBUF_H
 #define RCHAR_TXBUF_H
 
@@ -13,21 +13,21 @@ struct iov_iter;
 struct rchar_account;
 
 /*
- * Of the payload of a frame. With the header that is at most five SGEs; soft-iWARP takes
- * six (SIW_MAX_SGE).
+ * Chunks in the payload of a frame. With the header a frame has at most five SGEs; soft-iWARP
+ * allows six (SIW_MAX_SGE).
  */
 #define RCHAR_FRAME_CHUNKS	(RCHAR_CHUNK_SIZE < SZ_64K ? SZ_64K / RCHAR_CHUNK_SIZE : 1)
 #define RCHAR_FRAME_SIZE	(RCHAR_FRAME_CHUNKS * RCHAR_CHUNK_SIZE)
 
-/* Payloads up to this ride behind the header in one slab object and one SGE. */
+/* A payload up to this size follows the header in one slab object and one SGE. */
 #define RCHAR_TXBUF_INLINE	1024
 
 /**
- * struct rchar_sender - who sends frames: part of a session
- * @unsent: frames that were never posted; flow lock
- * @forget: its OPEN was taken back before it was posted, so the peer never heard of it; flow
- *	    lock
- * @put: drops the reference that a frame holds. Any context but hard interrupt.
+ * struct rchar_sender - the sender of frames: embedded in a session
+ * @unsent: frames that have never been posted; flow lock
+ * @forget: rchar_flow_take_unsent() removed the session's OPEN, which was never posted. The peer
+ *	    does not know the session; flow lock
+ * @put: drops the session reference that a frame holds. Any context but hard interrupt.
  */
 struct rchar_sender {
 	struct list_head unsent;
@@ -37,27 +37,28 @@ struct rchar_sender {
 
 /**
  * struct rchar_txbuf - one frame to send
- * @ref: one for the flow's queue, one while a work request points here
- * @queue: entry of rchar_flow.queue, from queued to acknowledged; flow lock
- * @unsent: entry of rchar_sender.unsent, until it is first posted; flow lock
+ * @ref: one for the flow's queue, one while a work request uses the frame
+ * @queue: entry of rchar_flow.queue, until the peer acknowledges the frame; flow lock
+ * @unsent: entry of rchar_sender.unsent, until the frame is first posted; flow lock
  * @posted: entry of rchar_lane.tx.posted, from posted to completed; flow lock
  * @cqe: completion
  * @wr: work request; valid while posted
- * @sge: of @wr; while posted they hold the DMA mappings
- * @nr_mapped: how many of @sge are mapped
- * @sender: whose frame it is (holds a reference), or NULL
- * @account: what a peer asked for is counted there, or NULL; its link holds it
- * @hdr: the header in host form; the sequence number is set when it is first posted,
- *	 credits and ack each time
+ * @sge: SGEs of @wr; while posted they hold the DMA mappings
+ * @nr_mapped: number of mapped entries of @sge
+ * @sender: the sender of the frame (holds a reference), or NULL
+ * @account: account of the peer that requested this frame, or NULL. The link holds a reference to
+ *	     the account.
+ * @hdr: the header in host form. The sequence number is set when the frame is first posted;
+ *	 credits and ack are set each time.
  * @end: the sender's byte offset after this frame
- * @capacity: bytes that fit
- * @nr_chunks: 0 when the payload is in @data
- * @sent: it has been posted before: sending it again is a replay
- * @reserved: belongs to a lane and is never freed by @ref
- * @busy: of @reserved: in use
- * @chunks: the payload; the last one may have fewer pages
- * @wire: the header as it is sent
- * @data: the payload, when it is small
+ * @capacity: payload bytes that fit in the frame
+ * @nr_chunks: number of @chunks; 0 when the payload is in @data
+ * @sent: the frame has been posted before: the next post is a replay
+ * @reserved: the frame belongs to a lane, which holds a reference; completion does not free it
+ * @busy: of a @reserved frame: in use
+ * @chunks: the payload; the last chunk may have fewer pages
+ * @wire: the header in wire form
+ * @data: the payload, when small
  */
 struct rchar_txbuf {
 	struct kref ref;
@@ -78,7 +79,7 @@ struct rchar_txbuf {
 	bool reserved;
 	bool busy;
 	struct page *chunks[RCHAR_FRAME_CHUNKS];
-	/* one DMA mapping from here on */
+	/* one DMA mapping covers the following members */
 	struct rchar_wire_hdr wire;
 	u8 data[];
 };
@@ -98,10 +99,10 @@ static inline void rchar_txbuf_get(struct rchar_txbuf *txb)
 	kref_get(&txb->ref);
 }
 
-/* What a small frame costs in memory, and a large one beside its chunks. */
+/* Estimated memory of a small frame, or of a large frame without its chunks. */
 #define RCHAR_TXBUF_COST	512
 
-/* Bytes of memory, about. */
+/* Estimated bytes of memory of a frame. */
 static inline u32 rchar_txbuf_memory(const struct rchar_txbuf *txb)
 {
 	return RCHAR_TXBUF_COST + txb->capacity;
