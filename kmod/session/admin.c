@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Channels are added and deleted. */
+/* Add and delete channels. */
 #include "admin.h"
 #include <linux/netlink.h>
 #include <net/net_namespace.h>
@@ -24,7 +24,10 @@ static int admin_attach(struct rchar_channel *channel)
 	return channel->listener || channel->link ? 0 : -ENOMEM;
 }
 
-/* The next of so many sessions, with a reference; NULL when that one is being freed. */
+/*
+ * Move the first session to the tail of the list. Return the session with a reference, or NULL when
+ * the session is being freed. @left counts the sessions that the caller still has to visit.
+ */
 static struct rchar_session *admin_rotate(struct rchar_channel *channel, u32 *left)
 {
 	struct rchar_session *s;
@@ -39,8 +42,8 @@ static struct rchar_session *admin_rotate(struct rchar_channel *channel, u32 *le
 }
 
 /*
- * Open files and waiting peers hear of it; what was closed before lingers on. One session at a
- * time: peers and programs choose how many there are.
+ * End the sessions of open files and of waiting peers. Sessions that programs have closed continue
+ * to linger. The lock is dropped between sessions, as peers and programs choose their number.
  */
 static void fail_sessions(struct rchar_channel *channel)
 {
@@ -49,7 +52,7 @@ static void fail_sessions(struct rchar_channel *channel)
 
 	spin_lock_bh(&channel->lock);
 	WRITE_ONCE(channel->dead, true);
-	/* No new ones from here on; of those there are some may go meanwhile. */
+	/* No session is added from here on. Sessions may be freed while the lock is dropped. */
 	left = channel->nr_sessions;
 	while (left) {
 		s = admin_rotate(channel, &left);
@@ -94,7 +97,7 @@ static int admin_add(struct rchar_channel *channel, struct netlink_ext_ack *exta
 	return 0;
 
 err_detach:
-	fail_sessions(channel);	/* a node may have been open for a moment */
+	fail_sessions(channel);	/* a program may already have opened the node */
 	admin_detach(channel);
 err_unlist:
 	rchar_channel_unlist(channel);
@@ -102,14 +105,14 @@ err_unlist:
 }
 
 /**
- * rchar_channel_add() - make a channel and its node
+ * rchar_channel_add() - create a channel and its device node
  * @net: network namespace
- * @config: checked by the caller
- * @type: the type and role that it says
- * @extack: takes the words of a refusal
+ * @config: configuration, checked by the caller
+ * @type: operations of the type and role in @config
+ * @extack: set to an explanation when the request fails
  *
  * Context: process.
- * Return: 0, -EEXIST, -ENOSPC, -ENOMEM, or what the driver core said.
+ * Return: 0; -EEXIST; -ENOSPC; -ENOMEM; or an error of the type or of the driver core.
  */
 int rchar_channel_add(struct net *net, const struct rchar_config *config,
 		      const struct rchar_type *type, struct netlink_ext_ack *extack)
@@ -133,7 +136,10 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 
 /* ---- delete ---- */
 
-/* Out of the tables, its sessions and its node end. The table's reference is the caller's. */
+/*
+ * Remove a channel from the tables, end its sessions and remove its node. The caller takes over the
+ * table's reference.
+ */
 static void admin_end(struct rchar_channel *channel)
 {
 	rchar_channel_unlist(channel);
@@ -142,8 +148,8 @@ static void admin_end(struct rchar_channel *channel)
 }
 
 /*
- * The rest waits for peers and devices, so it must not hold the mutex: others add, delete and
- * look at channels meanwhile, also one of the same name.
+ * Finish the deletion without the channels' mutex, because this waits for peers and devices. Other
+ * tasks can meanwhile add, delete and read channels, including a new one of the same name.
  */
 static void admin_del(struct rchar_channel *channel)
 {
@@ -157,13 +163,15 @@ static void admin_del(struct rchar_channel *channel)
 }
 
 /**
- * rchar_channel_del() - delete by name
+ * rchar_channel_del() - delete a channel by name
  * @net: network namespace
  * @name: the name
  *
- * The initial namespace deletes channels of any. They hold their namespace, which may
- * have no other way left to be reached, and the name is taken for the whole host.
+ * The initial namespace can delete channels of any namespace. A channel holds its namespace, and
+ * that namespace may not be reachable in any other way. The channel also occupies its name for the
+ * whole host.
  *
+ * Context: process.
  * Return: 0 or -ENODEV.
  */
 int rchar_channel_del(struct net *net, const char *name)
@@ -182,7 +190,7 @@ int rchar_channel_del(struct net *net, const char *name)
 }
 
 /**
- * rchar_channel_del_all() - at module unload
+ * rchar_channel_del_all() - delete all channels at module unload
  */
 void rchar_channel_del_all(void)
 {

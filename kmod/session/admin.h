@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Channels are added and deleted. */
+/* Add and delete channels. */
 #ifndef RCHAR_ADMIN_H
 #define RCHAR_ADMIN_H
 

@@ -17,9 +17,9 @@
 #include "link/listener.h"
 #include "type.h"
 
-static DEFINE_MUTEX(channels_mutex);	/* protects the table and settings */
+static DEFINE_MUTEX(channels_mutex);	/* protects both tables, and the settings */
 static DEFINE_XARRAY_ALLOC(channels);	/* by id; lookups under RCU */
-static DEFINE_HASHTABLE(names, 10);	/* the same by name: a peer may ask for one in each frame */
+static DEFINE_HASHTABLE(names, 10);	/* by name: each frame of a peer may cause a lookup */
 static dev_t first_dev;
 static struct class channel_class = { .name = "rchar" };
 
@@ -28,7 +28,7 @@ static char *channel_devnode(rchar_compat_const struct device *dev, umode_t *mod
 {
 	const struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
-	/* Asked for the name alone when the node goes. */
+	/* The pointers are NULL when the node is removed and only the name is needed. */
 	if (mode)
 		*mode = channel->config.mode;
 	if (uid)
@@ -55,7 +55,7 @@ static const struct device_type channel_device_type = {
 	.release = channel_release,
 };
 
-/* ---- the table ---- */
+/* ---- the tables ---- */
 
 static u32 channel_hash_of(const char *name)
 {
@@ -74,9 +74,9 @@ static struct rchar_channel *find_by_name(const char *name)
 }
 
 /**
- * rchar_channel_find_locked() - by name
- * @net: network namespace; the initial one sees channels of any
- * @name: the name; NULL: the first that there is, of any namespace
+ * rchar_channel_find_locked() - find a channel by name
+ * @net: network namespace; the initial namespace finds channels of any namespace
+ * @name: the name; NULL: the first channel of any namespace
  *
  * Context: with rchar_channel_config_lock().
  * Return: the channel, without a reference, or NULL.
@@ -94,10 +94,11 @@ struct rchar_channel *rchar_channel_find_locked(struct net *net, const char *nam
 }
 
 /**
- * rchar_channel_find() - by name
+ * rchar_channel_find() - find a channel of a namespace by name
  * @net: network namespace
  * @name: the name
  *
+ * Context: process.
  * Return: the channel, with a reference, or NULL.
  */
 struct rchar_channel *rchar_channel_find(struct net *net, const char *name)
@@ -126,9 +127,9 @@ static bool listens_at(const struct rchar_channel *channel,
 }
 
 /**
- * rchar_channel_find_listening() - the channel that a peer asks for
+ * rchar_channel_find_listening() - find the channel that a peer asks for
  * @net: network namespace
- * @local: the address and port it called
+ * @local: the address and port to which the peer connected
  * @name: the name
  *
  * Context: any but hard interrupt.
@@ -157,9 +158,10 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 }
 
 /**
- * rchar_channel_next() - walk the table
- * @id: where to look next, 0 to begin; advanced
+ * rchar_channel_next() - walk the table of channels
+ * @id: first id to look at, 0 to begin; advanced
  *
+ * Context: process.
  * Return: the next channel, with a reference, or NULL.
  */
 struct rchar_channel *rchar_channel_next(u32 *id)
@@ -177,7 +179,9 @@ struct rchar_channel *rchar_channel_next(u32 *id)
 }
 
 /**
- * rchar_channel_config_lock() - for who changes settings or the table
+ * rchar_channel_config_lock() - lock the table of channels and the settings
+ *
+ * Context: process.
  */
 void rchar_channel_config_lock(void)
 {
@@ -195,11 +199,12 @@ void rchar_channel_config_unlock(void)
 /* ---- for admin.c ---- */
 
 /**
- * rchar_channel_create() - a channel, not in the table yet
+ * rchar_channel_create() - create a channel that is not in the table yet
  * @net: network namespace
- * @config: what a person said
- * @type: the type and role that it says
+ * @config: configuration
+ * @type: operations of the type and role in @config
  *
+ * Context: process.
  * Return: the channel, with one reference, or NULL.
  */
 struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
@@ -227,12 +232,12 @@ struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_c
 }
 
 /**
- * rchar_channel_reserve() - take a name and a number
- * @channel: the channel; nobody finds it yet
- * @extack: takes the words of a refusal
+ * rchar_channel_reserve() - check the name and reserve a minor number
+ * @channel: the channel; lookups do not find it yet
+ * @extack: set to an explanation when the name or the number is not available
  *
- * Context: with rchar_channel_config_lock().
- * Return: 0, -EEXIST, -ENOSPC, -ENOMEM.
+ * Context: with rchar_channel_config_lock(), which the caller keeps until the channel is enlisted.
+ * Return: 0, -EEXIST, -ENOSPC or -ENOMEM.
  */
 int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 {
@@ -263,21 +268,21 @@ int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack 
 }
 
 /**
- * rchar_channel_enlist() - from here on others find a channel
- * @channel: after rchar_channel_reserve(); the table takes over the caller's reference
+ * rchar_channel_enlist() - add a channel to the tables
+ * @channel: after rchar_channel_reserve(); the tables take over the caller's reference
  *
  * Context: with rchar_channel_config_lock().
  */
 void rchar_channel_enlist(struct rchar_channel *channel)
 {
 	lockdep_assert_held(&channels_mutex);
-	xa_store(&channels, channel->id, channel, GFP_KERNEL);	/* reserved: no failure */
+	xa_store(&channels, channel->id, channel, GFP_KERNEL);	/* reserved: cannot fail */
 	hash_add_rcu(names, &channel->name_entry, channel_hash_of(channel->config.name));
 }
 
 /**
  * rchar_channel_unlist() - undo rchar_channel_reserve() and rchar_channel_enlist()
- * @channel: the channel; the caller takes over the table's reference
+ * @channel: the channel; if enlisted, the caller takes over the tables' reference
  *
  * Context: with rchar_channel_config_lock().
  */
@@ -325,14 +330,15 @@ static enum rchar_channel_state connect_state(struct rchar_link *link,
 }
 
 /**
- * rchar_channel_state() - what a channel is doing, and what is wrong
+ * rchar_channel_state() - report the state of a channel and its last failure
  * @channel: the channel
- * @reason: set: of the listener or link when that does not work, else of the last
- *	    open() that failed
- * @age_ms: set: how long ago
+ * @reason: set to the reason of the listener or link when that has failed; otherwise to the
+ *	    reason of the last open() that failed
+ * @age_ms: set to the age of @reason in milliseconds
  *
- * Context: the channel's listener and link must not go meanwhile: with
- * rchar_channel_config_lock(), or from an event of theirs.
+ * Context: the channel's listener and link must stay valid: with rchar_channel_config_lock(), or in
+ * an event of the listener or link.
+ * Return: the state.
  */
 enum rchar_channel_state rchar_channel_state(struct rchar_channel *channel,
 					     enum rchar_reason *reason, u64 *age_ms)
@@ -357,7 +363,10 @@ enum rchar_channel_state rchar_channel_state(struct rchar_channel *channel,
 	return state;
 }
 
-/* Under RCU and not the mutex: a link may change while a channel is being added. */
+/*
+ * Send an event for each channel of a listener or link. The walk uses RCU and not the mutex: a link
+ * may change while a channel is being added.
+ */
 static void tell_changed(struct rchar_listener *listener, struct rchar_link *link)
 {
 	struct rchar_channel *channel;
@@ -373,7 +382,7 @@ static void tell_changed(struct rchar_listener *listener, struct rchar_link *lin
 }
 
 /**
- * rchar_channel_listener_changed() - a listener starts or stops to listen
+ * rchar_channel_listener_changed() - report that a listener has started or stopped to listen
  * @listener: the listener
  */
 void rchar_channel_listener_changed(struct rchar_listener *listener)
@@ -382,7 +391,7 @@ void rchar_channel_listener_changed(struct rchar_listener *listener)
 }
 
 /**
- * rchar_channel_link_changed() - a link comes up or goes down
+ * rchar_channel_link_changed() - report that a link has changed state
  * @link: the link
  */
 void rchar_channel_link_changed(struct rchar_link *link)
@@ -391,7 +400,9 @@ void rchar_channel_link_changed(struct rchar_link *link)
 }
 
 /**
- * rchar_channel_init() - at module load
+ * rchar_channel_init() - set up the device class and numbers at module load
+ *
+ * Return: 0 or a negative errno.
  */
 int rchar_channel_init(void)
 {
@@ -407,7 +418,7 @@ int rchar_channel_init(void)
 }
 
 /**
- * rchar_channel_exit() - at module unload, after the sessions
+ * rchar_channel_exit() - wait until all channels are freed; at module unload, after the sessions
  */
 void rchar_channel_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A named device: what 'rchar add' makes. */
+/* A channel: the named device that 'rchar add' creates. */
 #ifndef RCHAR_CHANNEL_H
 #define RCHAR_CHANNEL_H
 
@@ -19,7 +19,7 @@ struct rchar_link;
 struct rchar_listener;
 struct rchar_type;
 
-/* Defaults and limits of what can be set; the limits are in the netlink policy. */
+/* Defaults and limits of the settings; netlink/parse.c enforces the limits. */
 #define RCHAR_WINDOW_DEFAULT		(1u << 20)
 #define RCHAR_RENDEZVOUS_MIN_DEFAULT	(256u << 10)
 #define RCHAR_RENDEZVOUS_MIN_MAX		(1u << 30)
@@ -36,26 +36,28 @@ struct rchar_type;
 #define RCHAR_CHANNELS_MAX		4096
 
 /**
- * struct rchar_config - what a person says of a channel
- * @name: of the node
+ * struct rchar_config - configuration of a channel, set by the administrator
+ * @name: name of the channel and of its device node
  * @type: enum rchar_channel_type
  * @role: enum rchar_role
- * @local: listen: where; connect: where from, or family AF_UNSPEC
- * @peer: connect: whom
- * @remote: connect: the channel's name there
+ * @local: listen: address and port to listen on; connect: source address, or family
+ *	   AF_UNSPEC
+ * @peer: connect: address and port of the peer
+ * @remote: connect: name of the peer's channel
  * @mode: permission bits of the node
  * @uid: owner of the node
  * @gid: group of the node
- * @rendezvous_min: bytes of a write() from which on the peer reads them; 0: never
- * @window: bytes a session may hold unread, and sent but not acknowledged
- * @max_message: longest message, bytes; 0 but for message channels
- * @backlog: sessions that may wait for open()
+ * @rendezvous_min: length in bytes from which on a write() uses a rendezvous; 0: never
+ * @window: bytes that a session may hold unread; also the limit of bytes sent but not
+ *	    acknowledged
+ * @max_message: longest message, bytes; 0 unless the type is message
+ * @backlog: sessions that may wait for a program's open()
  * @open_timeout_ms: how long open() waits for the peer's answer
  * @recovery_timeout_ms: how long a session waits for a lost link
  * @size: memory, listen: bytes to export
  * @access: memory, listen: enum rchar_access
  * @atomics: memory, listen: enum rchar_atomics
- * @linger_ms: how long queued bytes may go on after the last close()
+ * @linger_ms: how long the session continues to send queued bytes after the last close()
  */
 struct rchar_config {
 	char name[RCHAR_NAME_MAX + 1];
@@ -81,30 +83,30 @@ struct rchar_config {
 
 /**
  * struct rchar_channel - one device
- * @dev: its release frees the channel
- * @cdev: an open file holds it, and it holds @dev
- * @rcu: lookups by the peer run under RCU
- * @name_entry: of the table of names
- * @id: index in the table and minor number
- * @net: network namespace it was added in; holds a reference
- * @config: fixed parts are constant; the rest is set under the channels' mutex and
- *	    read with READ_ONCE
- * @type: what it does
- * @listener: listen role
- * @link: connect role
+ * @dev: the device; its release function frees the channel
+ * @cdev: character device; an open file holds a reference to @cdev, and @cdev one to @dev
+ * @rcu: for kfree_rcu(): peers' requests look channels up under RCU
+ * @name_entry: entry of the table of names
+ * @id: index in the table of channels, and minor number
+ * @net: network namespace in which the channel was added; the channel holds a reference
+ * @config: configuration; the settings that can change are written under the channels' mutex
+ *	    and read with READ_ONCE()
+ * @type: operations of the channel's type, in the channel's role
+ * @listener: listen role: the listener
+ * @link: connect role: the link
  * @lock: protects the lists and @dead; taken before a session's lock
- * @dead: deleted: no session may come
- * @sessions: all of them
- * @acceptors: opened here, waiting for a peer
- * @waiting: opened by peers, waiting for open()
+ * @dead: the channel is deleted; no session may be added
+ * @sessions: all sessions of the channel
+ * @acceptors: sessions that programs opened and that wait for a peer
+ * @waiting: the backlog: sessions that peers opened and that wait for open()
  * @nr_sessions: length of @sessions
  * @nr_waiting: length of @waiting
- * @nr_importers: of @sessions, those with registrations of its memory
+ * @nr_importers: sessions of @sessions that hold registrations of the channel's memory
  * @reason: why the last open() failed
- * @reason_at: jiffies of that
+ * @reason_at: jiffies at which @reason was set
  * @stats: counters
- * @priv: of the type, until it is deleted; @lock
- * @pinned: bytes of programs' memory in use
+ * @priv: private data of the type, until the channel is deleted; protected by @lock
+ * @pinned: bytes of programs' memory that are pinned
  */
 struct rchar_channel {
 	struct device dev;
@@ -155,7 +157,7 @@ static inline void rchar_channel_get(struct rchar_channel *channel)
 	get_device(&channel->dev);
 }
 
-/* Process context: the last one frees a device. */
+/* Context: process. Dropping the last reference releases the device. */
 static inline void rchar_channel_put(struct rchar_channel *channel)
 {
 	put_device(&channel->dev);

@@ -11,7 +11,7 @@
 #include "type.h"
 
 /**
- * rchar_chardev_lock() - a mutex of a session, for a system call
+ * rchar_chardev_lock() - lock a mutex of a session for a system call
  * @mutex: the mutex
  * @nowait: do not sleep
  *
@@ -24,7 +24,7 @@ int rchar_chardev_lock(struct mutex *mutex, bool nowait)
 	return mutex_lock_interruptible(mutex) ? -ERESTARTSYS : 0;
 }
 
-/* 0: wait; 1: end of file; negative: the session is over. */
+/* Return 0 to read on or to wait, 1 at end of file, or the error of a DEAD session. */
 static int read_end(struct rchar_session *s)
 {
 	int ret = 0;
@@ -42,7 +42,7 @@ static int read_end(struct rchar_session *s)
 }
 
 /**
- * rchar_chardev_may_read() - is there no reason to wait?
+ * rchar_chardev_may_read() - can a read() complete without waiting?
  * @s: the session
  */
 bool rchar_chardev_may_read(struct rchar_session *s)
@@ -51,7 +51,7 @@ bool rchar_chardev_may_read(struct rchar_session *s)
 }
 
 /**
- * rchar_chardev_wait_readable() - for rchar_chardev_read()
+ * rchar_chardev_wait_readable() - wait until a read() can complete; for rchar_chardev_read()
  * @s: the session
  * @to: not used
  *
@@ -63,17 +63,17 @@ ssize_t rchar_chardev_wait_readable(struct rchar_session *s, struct iov_iter *to
 }
 
 /**
- * rchar_chardev_read() - the waiting part of file_operations.read_iter
+ * rchar_chardev_read() - implement the waiting part of file_operations.read_iter
  * @iocb: the request
- * @to: where to
- * @take: moves what there is, with the read mutex: bytes, 0 when there is nothing, or
- *	  a negative errno
- * @wait: sleeps, without the mutex: 0 to look again; bytes, which it has moved itself; or
- *	  a negative errno
+ * @to: destination
+ * @take: moves received bytes to @to; called with the read mutex. Returns the bytes moved, 0 when
+ *	  nothing is readable, or a negative errno.
+ * @wait: sleeps; called without the read mutex. Returns 0 to try @take again, the bytes that @wait
+ *	  has moved to @to, or a negative errno.
  *
- * A reader that sleeps holds no lock, so that it is in nobody's way.
+ * A sleeping reader holds no lock and does not delay other readers.
  *
- * Return: bytes; 0 at end of file; or see "Errno table" in Documentation/uapi.rst.
+ * Return: bytes; 0 at end of file; or an error, see "Errno table" in Documentation/uapi.rst.
  */
 ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
 			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to),
@@ -106,11 +106,11 @@ ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
 }
 
 /**
- * rchar_chardev_wait_writable() - wait for room, or for the open to finish
+ * rchar_chardev_wait_writable() - wait for room, or until the session is open
  * @s: the session; the caller holds its write mutex
- * @nowait: do not
+ * @nowait: do not sleep
  *
- * Return: 0 to look again; -EAGAIN, -ERESTARTSYS, or as rchar_session_write_error().
+ * Return: 0 to try again; -EAGAIN; -ERESTARTSYS; or an error of rchar_session_write_error().
  */
 int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait)
 {
@@ -139,11 +139,11 @@ static int wait_open(struct rchar_session *s)
 }
 
 /**
- * rchar_chardev_open() - file_operations.open
- * @inode: of the node
- * @file: the file; its private data becomes the session
+ * rchar_chardev_open() - implement file_operations.open
+ * @inode: inode of the device node
+ * @file: the file; its private data is set to the session
  *
- * Return: 0, or see "Errno table" in Documentation/uapi.rst.
+ * Return: 0 or an error, see "Errno table" in Documentation/uapi.rst.
  */
 int rchar_chardev_open(struct inode *inode, struct file *file)
 {
@@ -153,7 +153,7 @@ int rchar_chardev_open(struct inode *inode, struct file *file)
 	u8 flags = 0;
 	int ret;
 
-	/* Without halves it has positions. */
+	/* Files of types without halves have a file position: they are not streams. */
 	if (channel->type->halves) {
 		if (!(file->f_mode & FMODE_WRITE))
 			flags |= RCHAR_OPEN_NOSEND;
@@ -175,8 +175,8 @@ int rchar_chardev_open(struct inode *inode, struct file *file)
 }
 
 /**
- * rchar_chardev_release() - file_operations.release
- * @inode: of the node
+ * rchar_chardev_release() - implement file_operations.release
+ * @inode: inode of the device node
  * @file: the file
  */
 int rchar_chardev_release(struct inode *inode, struct file *file)
@@ -187,9 +187,9 @@ int rchar_chardev_release(struct inode *inode, struct file *file)
 }
 
 /**
- * rchar_chardev_poll() - file_operations.poll
+ * rchar_chardev_poll() - implement file_operations.poll
  * @file: the file
- * @wait: where to wait
+ * @wait: poll table
  */
 __poll_t rchar_chardev_poll(struct file *file, poll_table *wait)
 {
@@ -200,7 +200,7 @@ __poll_t rchar_chardev_poll(struct file *file, poll_table *wait)
 	return rchar_session_poll(s);
 }
 
-/* 0: wait; 1: acknowledged; negative: it never will be. */
+/* Return 0 to wait, 1 when the peer has acknowledged @target, or the error of a DEAD session. */
 static int fsync_end(struct rchar_session *s, u32 target)
 {
 	int ret = 0;
@@ -215,14 +215,14 @@ static int fsync_end(struct rchar_session *s, u32 target)
 }
 
 /**
- * rchar_chardev_fsync() - file_operations.fsync
+ * rchar_chardev_fsync() - implement file_operations.fsync
  * @file: the file
  * @start: not used
  * @end: not used
  * @datasync: not used
  *
- * Return: 0 when the peer's kernel has every byte written so far; else why it will
- * not get them, or -ERESTARTSYS.
+ * Return: 0 when the peer's kernel has every byte written so far; the error of the session when the
+ * peer's kernel will not get them; or -ERESTARTSYS.
  */
 int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
@@ -238,10 +238,10 @@ int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasyn
 }
 
 /**
- * rchar_chardev_fasync() - file_operations.fasync
+ * rchar_chardev_fasync() - implement file_operations.fasync
  * @fd: the descriptor
  * @file: the file
- * @on: start or stop
+ * @on: whether to start or stop SIGIO
  */
 int rchar_chardev_fasync(int fd, struct file *file, int on)
 {
@@ -250,7 +250,10 @@ int rchar_chardev_fasync(int fd, struct file *file, int on)
 	return fasync_helper(fd, file, on, &s->async);
 }
 
-/* As on a socket: of a stream all that waits, of messages the length of the next. */
+/*
+ * FIONREAD counts as on a socket: all received bytes of a stream, the next message's length on
+ * message channels.
+ */
 static int readable_bytes(struct rchar_session *s)
 {
 	u32 n;
@@ -310,8 +313,8 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 }
 
 /**
- * rchar_chardev_is_info() - is it RCHAR_IOC_INFO, of any size?
- * @cmd: of an ioctl
+ * rchar_chardev_is_info() - is an ioctl command RCHAR_IOC_INFO, with any size?
+ * @cmd: the command
  */
 bool rchar_chardev_is_info(unsigned int cmd)
 {
@@ -322,10 +325,11 @@ bool rchar_chardev_is_info(unsigned int cmd)
 /**
  * rchar_chardev_put_info() - answer RCHAR_IOC_INFO
  * @info: the answer
- * @cmd: says how much the program knows of it; what we do not know is 0
- * @arg: where to
+ * @cmd: the command; its size is the size of the program's struct. Bytes of that struct beyond
+ *	 @info are set to 0.
+ * @arg: user address of the program's struct
  *
- * Return: 0, -EINVAL for no bytes at all, -EFAULT.
+ * Return: 0; -EINVAL when the size is 0; -EFAULT.
  */
 long rchar_chardev_put_info(const struct rchar_info *info, unsigned int cmd,
 			    void __user *arg)
@@ -341,12 +345,12 @@ long rchar_chardev_put_info(const struct rchar_info *info, unsigned int cmd,
 }
 
 /**
- * rchar_chardev_info_ioctl() - file_operations.unlocked_ioctl of RCHAR_IOC_INFO alone
+ * rchar_chardev_info_ioctl() - implement file_operations.unlocked_ioctl for RCHAR_IOC_INFO only
  * @file: the file
- * @cmd: RCHAR_IOC_INFO, of any size
- * @arg: its argument
+ * @cmd: the command
+ * @arg: argument of the command
  *
- * Return: as rchar_chardev_put_info(), or -ENOTTY when it is another one.
+ * Return: as rchar_chardev_put_info(), or -ENOTTY for any other command.
  */
 long rchar_chardev_info_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
@@ -359,12 +363,12 @@ long rchar_chardev_info_ioctl(struct file *file, unsigned int cmd, unsigned long
 }
 
 /**
- * rchar_chardev_ioctl() - file_operations.unlocked_ioctl
+ * rchar_chardev_ioctl() - implement file_operations.unlocked_ioctl
  * @file: the file
  * @cmd: FIONREAD, TIOCOUTQ or RCHAR_IOC_*
- * @arg: its argument
+ * @arg: argument of the command
  *
- * Return: 0, or see "ioctls" in Documentation/uapi.rst.
+ * Return: 0 or an error, see "ioctls" in Documentation/uapi.rst.
  */
 long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
@@ -388,8 +392,8 @@ long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 }
 
 /**
- * rchar_chardev_fdinfo() - file_operations.show_fdinfo
- * @seq: where to print
+ * rchar_chardev_fdinfo() - implement file_operations.show_fdinfo
+ * @seq: output
  * @file: the file
  */
 void rchar_chardev_fdinfo(struct seq_file *seq, struct file *file)

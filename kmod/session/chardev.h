@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of all session types have in common. */
+/* File operations that all session types share. */
 #ifndef RCHAR_CHARDEV_H
 #define RCHAR_CHARDEV_H
 
@@ -17,7 +17,10 @@ static inline bool rchar_chardev_nowait(const struct kiocb *iocb)
 	return iocb->ki_flags & IOCB_NOWAIT || iocb->ki_filp->f_flags & O_NONBLOCK;
 }
 
-/* Only who asked not to sleep at all does without memory; O_NONBLOCK may wait for it. */
+/*
+ * Only an IOCB_NOWAIT request must not sleep for memory. A request on an O_NONBLOCK file may
+ * wait for memory.
+ */
 static inline gfp_t rchar_chardev_gfp(const struct kiocb *iocb)
 {
 	return (iocb->ki_flags & IOCB_NOWAIT ? GFP_NOWAIT : RCHAR_GFP_PROGRAM) |

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What sessions hold for the peer: those in a backlog until a program opens them, and those that
- * are closed or dead until their frames are acknowledged. design.rst, "What a peer can make this
- * host hold".
+ * Count the memory that sessions hold for the peer. A session counts while it is in the backlog. A
+ * closed or DEAD session counts until the peer has acknowledged its frames.
+ * See Documentation/design.rst, "What a peer can make this host hold".
  */
 #include "base/account.h"
 #include "channel.h"
 #include "link/evict.h"
 #include "session_priv.h"
 
-/* Of a link that this host made they are the program's, whose cgroup has counted them. */
+/*
+ * Does the peer's account pay for the frames? On a link that this host initiated the program pays:
+ * its cgroup has counted the memory of the frames.
+ */
 static bool peers_own(const struct rchar_session *s)
 {
 	return !s->link->initiator;
@@ -26,7 +29,7 @@ static void set_held(struct rchar_session *s, u64 held)
 	s->held.bytes = held;
 }
 
-/* Of that, what dropping the link brings. */
+/* Set the part of the held bytes that forgetting the link's frames would release. */
 static void set_left(struct rchar_session *s, u64 left)
 {
 	bool more = left > s->held.left;
@@ -62,7 +65,7 @@ static void set_ending(struct rchar_session *s, bool ending)
 	atomic_add(ending ? 1 : -1, &s->link->account->ending_imports);
 }
 
-/* Its frames are the peer's when bury() has taken back those that were never sent. */
+/* The peer pays for the frames of a buried session: session_bury() has purged the unsent ones. */
 static u64 frames_held(const struct rchar_session *s)
 {
 	return s->held.buried ? s->tx.memory : 0;
@@ -70,18 +73,18 @@ static u64 frames_held(const struct rchar_session *s)
 
 static u64 held_now(const struct rchar_session *s)
 {
-	/* Its registrations are still there: rchar_session_importer_gone() comes. */
+	/* The registrations still exist: rchar_session_importer_gone() counts again. */
 	if (s->held.importer)
 		return s->held.bytes;
 	return RCHAR_SESSION_COST + frames_held(s) + (READ_ONCE(s->in_backlog) ? s->rx.memory : 0);
 }
 
 /**
- * rchar_session_recount() - after each change of what a closed or dead session has
+ * rchar_session_recount() - update the accounts after a closed or DEAD session has changed
  * @s: the session; its lock is held
  *
- * It holds for the peer its own memory, what waits in the backlog to be read, and frames that
- * the peer has not acknowledged. A peer that called answers for them.
+ * Such a session holds its own memory, the bytes that wait in the backlog to be read, and the
+ * frames that the peer has not acknowledged. They count against a peer that initiated the link.
  */
 void rchar_session_recount(struct rchar_session *s)
 {
@@ -101,12 +104,13 @@ void rchar_session_recount(struct rchar_session *s)
 }
 
 /**
- * rchar_session_may_linger() - a program closed it: is there room until the peer has it all?
+ * rchar_session_may_linger() - count a session that a program closes and that is to linger
  * @s: the session, OPEN; its lock is held
  *
- * What the program has written stays the program's memory; the rest is the peer's.
+ * The frames that the program has written count as lingering, not against the peer's budget. The
+ * session itself counts against the budget of a peer that initiated the link.
  *
- * Return: false when the peer has taken too little of other sessions. Nothing is counted then.
+ * Return: true; or false when the peer's other sessions leave no room. Nothing is counted then.
  */
 bool rchar_session_may_linger(struct rchar_session *s)
 {
@@ -126,7 +130,7 @@ bool rchar_session_may_linger(struct rchar_session *s)
 	return true;
 }
 
-/* FIN and the like are in %RCHAR_SESSION_COST. */
+/* RCHAR_SESSION_COST covers FIN and other control frames, but not MAP. */
 static u32 memory_of(const struct rchar_txbuf *txb)
 {
 	return rchar_op_carries_data(txb->hdr.op) || txb->hdr.op == RCHAR_OP_MAP ?
@@ -134,7 +138,7 @@ static u32 memory_of(const struct rchar_txbuf *txb)
 }
 
 /**
- * rchar_session_frame_queued() - a frame has been queued
+ * rchar_session_frame_queued() - count a frame that is queued
  * @s: the session; its lock is held
  * @txb: the frame
  */
@@ -148,7 +152,7 @@ void rchar_session_frame_queued(struct rchar_session *s, const struct rchar_txbu
 }
 
 /**
- * rchar_session_frame_gone() - a frame is no longer queued: acknowledged, or not sent at all
+ * rchar_session_frame_gone() - uncount a frame that is acknowledged or will not be sent
  * @s: the session; its lock is held
  * @txb: the frame
  */
@@ -163,11 +167,11 @@ void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf 
 }
 
 /**
- * rchar_session_held_by_program() - a program opened what waited in the backlog
- * @s: the session, out of the backlog; its lock is held
+ * rchar_session_held_by_program() - release the peer's account after a program's open()
+ * @s: the session, just removed from the backlog; its lock is held
  *
- * Its memory is bounded by the window that the administrator gave the channel. Of a session
- * that is dead already the frames stay the peer's.
+ * From here on the window that the administrator gave the channel bounds the session's memory. The
+ * frames of a DEAD session still count against the peer.
  */
 void rchar_session_held_by_program(struct rchar_session *s)
 {
@@ -179,16 +183,16 @@ void rchar_session_held_by_program(struct rchar_session *s)
 }
 
 /**
- * rchar_session_hold_importer() - a peer opens memory of this host: is there room?
+ * rchar_session_hold_importer() - count a session by which a peer imports memory of this host
  * @s: the session, new; the lock of its channel is held
- * @link: the link it will have
- * @bytes: what its registrations hold, about
+ * @link: the link to which the session will be bound
+ * @bytes: estimated memory of the session and its registrations
  *
- * The first one of a peer gets its registrations although they cost more than half of what a
- * peer may hold: their size is the administrator's choice. They are @beyond then, and do not
- * count against the peer.
+ * The first importer of a peer gets its registrations even when they need more than half of the
+ * peer's budget, because the administrator chose their size. In that case only RCHAR_SESSION_COST
+ * counts against the peer. The rest is &rchar_session_held.beyond and counts only for the host.
  *
- * Return: 0, or why it is refused: nothing is counted then.
+ * Return: 0, or the reason to refuse the session. Nothing is counted then.
  */
 enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rchar_link *link,
 					      u64 bytes)
@@ -204,7 +208,7 @@ enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rc
 		goto err_imports;
 	if (mine ? rchar_account_hold(account, bytes) : rchar_account_hold_half(account, bytes))
 		goto out;
-	/* What an import that has ended holds comes back soon. */
+	/* An ending import frees memory soon: BACKLOG lets the peer retry, PEER_LIMIT does not. */
 	if (mine && !atomic_read(&account->ending_imports) && !rchar_account_fits(account, bytes))
 		reason = RCHAR_REASON_PEER_LIMIT;
 	if (mine || !rchar_account_hold(account, RCHAR_SESSION_COST))
@@ -230,7 +234,7 @@ err_imports:
 /**
  * rchar_session_unhold_importer() - undo rchar_session_hold_importer()
  * @s: the session, not bound to @link; the lock of its channel is held
- * @link: the link it would have had
+ * @link: the link given to rchar_session_hold_importer()
  */
 void rchar_session_unhold_importer(struct rchar_session *s, struct rchar_link *link)
 {
@@ -245,7 +249,7 @@ void rchar_session_unhold_importer(struct rchar_session *s, struct rchar_link *l
 }
 
 /**
- * rchar_session_importer_gone() - the registrations of a dead session are
+ * rchar_session_importer_gone() - uncount the registrations of a DEAD session, which are freed
  * @s: the session
  *
  * Context: process.
@@ -268,8 +272,8 @@ void rchar_session_importer_gone(struct rchar_session *s)
 }
 
 /**
- * rchar_session_release() - nobody has the session any more
- * @s: the session, before it lets go of its link
+ * rchar_session_release() - release all that is counted for a session without references
+ * @s: the session, before rchar_link_unuse() for its link; may have no link
  */
 void rchar_session_release(struct rchar_session *s)
 {

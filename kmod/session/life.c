@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How a session lives and ends: deadlines, half-close, close, and what death leaves. */
+/* Life and end of a session: deadlines, half-close, close, and cleanup after death. */
 #include "session_priv.h"
 #include <linux/slab.h>
 #include "base/notify.h"
@@ -8,7 +8,7 @@
 #include "link/txbuf.h"
 #include "type.h"
 
-/* Memory was short for a control frame: try again. */
+/* Delay before the retry of a control frame that found no memory. */
 #define NOMEM_RETRY_MS		10
 
 /* ---- timer ---- */
@@ -19,7 +19,7 @@ static void session_arm(struct rchar_session *s, unsigned long at)
 
 	rchar_session_get(s);
 	if (mod_delayed_work(rchar_session_wq, &s->timer.work, delay))
-		rchar_session_put(s);	/* it was armed: one reference is enough */
+		rchar_session_put(s);	/* the timer was armed and already has a reference */
 }
 
 static unsigned long session_earlier(unsigned long a, unsigned long b)
@@ -28,7 +28,7 @@ static unsigned long session_earlier(unsigned long a, unsigned long b)
 }
 
 /**
- * rchar_session_rearm() - set the timer for what comes first
+ * rchar_session_rearm() - arm the timer for the earliest deadline or retry
  * @s: the session; its lock is held
  */
 void rchar_session_rearm(struct rchar_session *s)
@@ -49,7 +49,7 @@ void rchar_session_rearm(struct rchar_session *s)
 
 /* ---- ending ---- */
 
-/* What was received goes to @dropped, to be freed without the lock. */
+/* Move the segments received to @dropped; the caller frees them without the lock. */
 static void drop_received(struct rchar_session *s, struct list_head *dropped)
 {
 	lockdep_assert_held(&s->lock);
@@ -60,7 +60,7 @@ static void drop_received(struct rchar_session *s, struct list_head *dropped)
 		s->type->dropped(s);
 }
 
-/* Is there something that only process context gets rid of? */
+/* Does the session need session_bury(), which runs in process context? */
 static bool leaves_something(const struct rchar_session *s)
 {
 	return s->type->bury || READ_ONCE(s->in_backlog) || !list_empty(&s->rx.dropped) ||
@@ -84,8 +84,10 @@ static void session_end(struct rchar_session *s, enum rchar_reason reason, int e
 }
 
 /*
- * Only when RESET is queued: rchar_link_forget() ends what the table has, and then drops what is
- * queued. A RESET that came later could end a session of the peer's next life.
+ * Remove a DEAD session from the link's table, but only after its RESET is queued.
+ * rchar_link_forget() ends all sessions in the table and then drops all queued frames. A session
+ * outside the table could queue RESET later, and that RESET could end a new session of the peer
+ * with the same id.
  */
 static void leave_table(struct rchar_session *s)
 {
@@ -99,12 +101,12 @@ static void leave_table(struct rchar_session *s)
 }
 
 /**
- * rchar_session_die() - the end; the peer is not told
- * @s: the session; its lock is held, and the caller has a reference of its own
- * @reason: why
- * @error: what programs are told: negative errno
+ * rchar_session_die() - end a session without sending RESET to the peer
+ * @s: the session; its lock is held, and the caller has its own reference
+ * @reason: why the session ends
+ * @error: negative errno for programs
  *
- * One that is dead already gives up telling the peer.
+ * When the session is already DEAD, a RESET that is not queued yet is cancelled.
  */
 void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error)
 {
@@ -115,7 +117,7 @@ void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int er
 	leave_table(s);
 }
 
-/* Does the peer have, or will it get, a session that it should be told about? */
+/* Does the peer know the session, or does a queued OPEN make the session known? */
 static bool peer_knows(const struct rchar_session *s)
 {
 	switch (s->state) {
@@ -140,9 +142,9 @@ static void note_open_failure(struct rchar_session *s, enum rchar_reason reason)
 }
 
 /**
- * rchar_session_fail_locked() - rchar_session_fail() for who holds the lock
- * @s: the session
- * @reason: why
+ * rchar_session_fail_locked() - rchar_session_fail() for callers that hold the lock
+ * @s: the session; its lock is held, and the caller has its own reference
+ * @reason: why the session ends; sent to the peer
  */
 void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason)
 {
@@ -163,9 +165,9 @@ void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason
 }
 
 /**
- * rchar_session_fail() - end a session from this side
+ * rchar_session_fail() - end a session from this side, with RESET if the peer knows the session
  * @session: the session; the caller holds a reference
- * @reason: why; the peer is told
+ * @reason: why the session ends; sent to the peer
  */
 void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason)
 {
@@ -175,10 +177,10 @@ void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason)
 }
 
 /**
- * rchar_session_delete() - its channel is being deleted
+ * rchar_session_delete() - end a session because its channel is deleted
  * @session: the session; the caller holds a reference
  *
- * What waits in the backlog will not be opened any more.
+ * A session in the backlog also leaves the backlog, and its received bytes are dropped.
  *
  * Context: process.
  */
@@ -202,14 +204,15 @@ void rchar_session_delete(struct rchar_session *session)
 	spin_unlock_bh(&session->lock);
 	rchar_seg_free_list(&dropped);
 	if (waiting)
-		rchar_session_put(session);	/* the backlog's; never the last */
+		rchar_session_put(session);	/* the backlog's reference; never the last */
 }
 
 /**
- * rchar_session_maybe_finish() - closed here: over when all is acknowledged
+ * rchar_session_maybe_finish() - end a CLOSING session once the peer has acknowledged all frames
  * @s: the session; its lock is held
  *
- * The peer has FIN and STOP then; what it still sends is for nobody.
+ * At that point the peer has FIN, and STOP if the type has halves. Frames that the peer still sends
+ * are dropped as stray frames.
  */
 void rchar_session_maybe_finish(struct rchar_session *s)
 {
@@ -218,10 +221,10 @@ void rchar_session_maybe_finish(struct rchar_session *s)
 		rchar_session_die(s, RCHAR_REASON_NONE, 0);
 }
 
-/* Frames at once, so that the flow's lock is not held for long. */
+/* Frames taken under one hold of the flow's lock, to keep the hold short. */
 #define PURGE_BATCH	64
 
-/* Frames of a dead session that the peer will not get. */
+/* Take back the frames of a DEAD session that were never sent. */
 static void purge_unsent(struct rchar_session *s)
 {
 	struct rchar_txbuf *txb;
@@ -239,7 +242,7 @@ static void purge_unsent(struct rchar_session *s)
 	} while (n == PURGE_BATCH);
 }
 
-/* Out of the backlog, when there is nothing to be read. */
+/* Remove a DEAD session from the backlog, unless a program can still read received bytes. */
 static void leave_backlog(struct rchar_session *s)
 {
 	struct rchar_channel *channel = s->channel;
@@ -256,8 +259,8 @@ static void leave_backlog(struct rchar_session *s)
 }
 
 /*
- * What die() leaves: it may run in a soft interrupt, and a peer or a program chooses how much
- * this is.
+ * Clean up after session_end(), which may run in a soft interrupt. A peer or a program determines
+ * how much there is to clean up.
  */
 static void session_bury(struct rchar_session *s)
 {
@@ -276,8 +279,10 @@ static void session_bury(struct rchar_session *s)
 }
 
 /**
- * rchar_session_timer_work() - a deadline has passed, memory may be there, or the session died
- * @work: of the session's timer
+ * rchar_session_timer_work() - handle a deadline, a retry, or the cleanup of a DEAD session
+ * @work: rchar_session_timer.work
+ *
+ * Context: process.
  */
 void rchar_session_timer_work(struct work_struct *work)
 {
@@ -300,7 +305,7 @@ void rchar_session_timer_work(struct work_struct *work)
 		rchar_session_fail_locked(s, RCHAR_REASON_LINGER);
 	}
 	rchar_session_send_wanted(s);
-	/* There may have been no memory for RESET before. */
+	/* RESET may have found no memory before. */
 	rchar_session_recount(s);
 	leave_table(s);
 	rchar_session_maybe_finish(s);
@@ -309,7 +314,7 @@ void rchar_session_timer_work(struct work_struct *work)
 }
 
 /**
- * rchar_session_shut() - half-close
+ * rchar_session_shut() - shut halves of a session, for callers that hold the lock
  * @s: the session; its lock is held
  * @halves: RCHAR_SHUT_*
  */
@@ -332,9 +337,11 @@ void rchar_session_shut(struct rchar_session *s, u8 halves)
 }
 
 /**
- * rchar_session_shutdown() - half-close
+ * rchar_session_shutdown() - shut halves of a session, as a program asks
  * @session: the session
  * @halves: RCHAR_SHUT_RD, RCHAR_SHUT_WR or both
+ *
+ * Context: process.
  */
 void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 {
@@ -345,7 +352,7 @@ void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 		rchar_session_shut(session, halves);
 	spin_unlock_bh(&session->lock);
 	if (halves & RCHAR_SHUT_RD) {
-		/* A reader copies without the lock. */
+		/* Readers copy with the mutex, but without the session lock. */
 		mutex_lock(&session->rx.mutex);
 		spin_lock_bh(&session->lock);
 		drop_received(session, &dropped);
@@ -356,10 +363,12 @@ void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 }
 
 /**
- * rchar_session_close() - the last close() of the file
+ * rchar_session_close() - end the program's use of a session, at the last close() of the file
  * @session: the session; the file's reference is dropped
  *
- * What is queued still goes out; linger bounds that.
+ * The session continues to send queued frames, at most for the linger time.
+ *
+ * Context: process.
  */
 void rchar_session_close(struct rchar_session *session)
 {
@@ -383,7 +392,7 @@ void rchar_session_close(struct rchar_session *session)
 		cancel = type->cancel;
 		if (type->closed)
 			type->closed(session);
-		/* Without halves a session is over with FIN. */
+		/* FIN alone ends a session of a type without halves. */
 		rchar_session_shut(session, type->halves ? RCHAR_SHUT_RD | RCHAR_SHUT_WR :
 							   RCHAR_SHUT_WR);
 		rchar_session_maybe_finish(session);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a link tells its sessions: the tables that the link layer calls. */
+/* Events of a link for its sessions: the operations that the link layer calls. */
 #include "channel.h"
 #include "link/txbuf.h"
 #include "session_priv.h"
@@ -31,8 +31,11 @@ static void session_dropped(struct rchar_txbuf *txb)
 		return;
 	spin_lock_bh(&s->lock);
 	rchar_session_frame_gone(s, txb);
-	/* Sent between lost_one() and here, by who did not know that the link was lost. One that
-	 * was sent after rchar_flow_reset() took the frames stays: two would break the next link.
+	/*
+	 * A task that did not see the loss of the link may have queued this OPEN after lost_one().
+	 * Clear open_sent, so that session_up() sends another OPEN. If frames are left, an OPEN was
+	 * queued after rchar_flow_reset() emptied the queue: a second OPEN would break the next
+	 * link.
 	 */
 	if (txb->hdr.op == RCHAR_OP_OPEN && s->state == RCHAR_SESSION_OPENING && !s->tx.frames)
 		s->open_sent = false;
@@ -77,7 +80,7 @@ static void session_up(struct rchar_link *link)
 static void lost_one(struct rchar_session *s, unsigned long reason)
 {
 	if (s->state == RCHAR_SESSION_OPENING) {
-		/* It will be opened afresh. */
+		/* session_up() sends OPEN again. */
 		s->open_sent = false;
 		s->wanted = 0;
 	} else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How sessions begin: open() here meets OPEN from there. */
+/* Start of sessions: open() by a program, OPEN from a peer. */
 #include "base/account.h"
 #include "base/seq.h"
 #include "channel.h"
@@ -16,7 +16,7 @@ static u8 open_flags_shut(u8 open_flags)
 
 /* ---- open() of the device ---- */
 
-/* Into the link's table, and on its way when the link is up. */
+/* Add a session to the link's table, and send OPEN if the link is up. */
 static int start_opening(struct rchar_session *s, struct rchar_link *link)
 {
 	u32 id;
@@ -27,9 +27,9 @@ static int start_opening(struct rchar_session *s, struct rchar_link *link)
 		s->state = RCHAR_SESSION_DEAD;
 		return -ENOMEM;
 	}
-	rchar_session_get(s);	/* the table's */
+	rchar_session_get(s);	/* the table's reference */
 	rchar_session_bind(s, link, id);
-	/* Otherwise session_up() will. */
+	/* When the link is down, session_up() sends OPEN later. */
 	if (READ_ONCE(link->state) == RCHAR_LINK_UP)
 		s->wanted |= BIT(RCHAR_OP_OPEN);
 	rchar_session_send_wanted(s);
@@ -52,7 +52,7 @@ static struct rchar_session *open_connect(struct rchar_channel *channel, u8 open
 		s->shut |= RCHAR_SESSION_FIN_SENT;
 	if (open_flags & RCHAR_OPEN_NORECV)
 		s->shut |= RCHAR_SESSION_STOP_SENT;
-	/* While it is not dead the channel is a user of the link. */
+	/* A channel that is not dead is a user of its link, so the link is valid. */
 	spin_lock_bh(&channel->lock);
 	if (channel->dead) {
 		spin_unlock_bh(&channel->lock);
@@ -77,7 +77,7 @@ static struct rchar_session *first_waiting(struct rchar_channel *channel)
 }
 
 /**
- * rchar_session_unlist_waiting() - a session leaves the backlog
+ * rchar_session_unlist_waiting() - remove a session from the backlog
  * @s: the session, in the backlog; the channel's lock is held. The caller takes over the
  *     backlog's reference.
  */
@@ -90,13 +90,16 @@ void rchar_session_unlist_waiting(struct rchar_session *s)
 	atomic_dec(&s->link->account->waiting);
 }
 
-/* The session of a peer that gave up before anybody opened, and left nothing to read. */
+/* Did the session end in the backlog, without bytes to read? */
 static bool nothing_left(struct rchar_session *s)
 {
 	return READ_ONCE(s->state) == RCHAR_SESSION_DEAD && !rchar_session_readable(s);
 }
 
-/* The first of the backlog, out of it, with its reference; or NULL. */
+/*
+ * Take the first session out of the backlog that is alive or has bytes to read. Return the session
+ * with the backlog's reference, or NULL.
+ */
 static struct rchar_session *take_waiting(struct rchar_channel *channel)
 {
 	struct rchar_session *s;
@@ -110,7 +113,7 @@ static struct rchar_session *take_waiting(struct rchar_channel *channel)
 	return NULL;
 }
 
-/* open() took it from the backlog: from here on the window is the program's. */
+/* Give a session from the backlog to the program: widen its window to the channel's setting. */
 static void take_over(struct rchar_session *s, u8 open_flags)
 {
 	spin_lock(&s->lock);
@@ -129,7 +132,7 @@ static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_
 {
 	struct rchar_session *s, *acceptor;
 
-	/* Perhaps not needed. */
+	/* Allocated without the lock; discarded when the backlog has a session. */
 	acceptor = rchar_session_create(channel, RCHAR_SESSION_ACCEPTING, RCHAR_GFP_PROGRAM);
 	if (!acceptor)
 		return ERR_PTR(-ENOMEM);
@@ -155,12 +158,13 @@ static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_
 }
 
 /**
- * rchar_session_open() - open() of the device
+ * rchar_session_open() - start or take a session for an open() of the device
  * @channel: the channel
  * @open_flags: RCHAR_OPEN_NOSEND for O_RDONLY, RCHAR_OPEN_NORECV for O_WRONLY
  *
- * Return: the session, perhaps still on its way (rchar_session_opening()), with a
- * reference for the file; or -ENODEV when the channel is deleted, -ENOMEM.
+ * Context: process.
+ * Return: the session, with a reference for the file; open() has to wait while
+ * rchar_session_opening(). ERR_PTR(-ENODEV) when the channel is deleted; ERR_PTR(-ENOMEM).
  */
 struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags)
 {
@@ -187,9 +191,9 @@ static int session_refuse(struct rchar_link *link, u32 id, enum rchar_reason rea
 }
 
 /*
- * A session for the backlog. No program has asked for it yet, so the peer answers for its
- * memory: for twice the window (see "Memory bounds" in design.rst), or for that of a smaller
- * window until a program opens.
+ * Create a session for the backlog. No program has asked for the session yet, so its memory counts
+ * against the peer: twice the window, see "Memory bounds" in Documentation/design.rst. If that does
+ * not fit in half the peer's budget, the window is smaller until a program opens the session.
  */
 static struct rchar_session *create_waiting(struct rchar_channel *channel,
 					    struct rchar_link *link)
@@ -211,7 +215,7 @@ static struct rchar_session *create_waiting(struct rchar_channel *channel,
 	return ERR_PTR(-ENOBUFS);
 }
 
-/* A session that did not get into the link's table. */
+/* Undo take_peer() for a session that could not be added to the link's table. */
 static void give_back(struct rchar_session *s, struct rchar_link *link)
 {
 	if (s->held.bytes)
@@ -220,7 +224,7 @@ static void give_back(struct rchar_session *s, struct rchar_link *link)
 	rchar_session_put(s);
 }
 
-/* The peer opened: give it to who waits, or put it into the backlog. */
+/* Give the peer's session to a program that waits in open(), or add the session to the backlog. */
 static enum rchar_reason take_peer(struct rchar_channel *channel,
 				   struct rchar_link *link, const struct rchar_hdr *hdr,
 				   const struct rchar_wire_open *open)
@@ -264,7 +268,7 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 		rchar_session_move(s, RCHAR_SESSION_OPEN);
 		rchar_session_shut(s, open_flags_shut(s->open_flags));
 	} else {
-		rchar_session_get(s);	/* the backlog's */
+		rchar_session_get(s);	/* the backlog's reference */
 		list_add_tail(&s->wait_entry, &channel->waiting);
 		WRITE_ONCE(s->in_backlog, true);
 		WRITE_ONCE(channel->nr_waiting, channel->nr_waiting + 1);
@@ -276,13 +280,13 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 }
 
 /**
- * rchar_session_receive_open() - the peer opens a session
+ * rchar_session_receive_open() - take an OPEN of the peer
  * @link: the link
- * @hdr: the frame
- * @rxb: its payload
- * @err: set when it breaks the protocol
+ * @hdr: header of the frame
+ * @rxb: buffer with the payload
+ * @err: set when the frame violates the protocol
  *
- * Return: 0; -ENOMEM or -ENOBUFS to get it again.
+ * Return: 0; -ENOMEM or -ENOBUFS to get the frame again after a reconnect.
  */
 int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *hdr,
 			       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
@@ -292,7 +296,7 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 	enum rchar_reason reason;
 
 	rchar_rxbuf_copy(rxb, &open, sizeof(open));
-	/* A peer that opens and does not listen to the answers. */
+	/* The peer continues to send OPEN, but takes no replies. */
 	if (rchar_session_too_many_replies(rchar_link_flow(link, hdr->session)))
 		return -ENOBUFS;
 	*err = link->initiator ? RCHAR_FRAME_BAD_STATE : rchar_open_check(&open);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the peer sends to a session. */
+/* Receive side of a session: frames of the peer. */
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
@@ -9,9 +9,9 @@
 #include "link/txbuf.h"
 #include "type.h"
 
-/* The peer's backlog was full: try again. */
+/* Delay before OPEN is sent again to a peer whose backlog was full. */
 #define BACKLOG_RETRY_MS	50
-/* Small frames behind each other that nobody reads yet share this much. */
+/* Capacity of a segment that consecutive small frames share until a program reads them. */
 #define SHARED_SEG		(PAGE_SIZE - sizeof(struct rchar_seg))
 
 static enum rchar_frame_error receive_opened(struct rchar_session *s,
@@ -34,7 +34,7 @@ static enum rchar_frame_error receive_opened(struct rchar_session *s,
 		err = type->opened(s, rchar_rxbuf_payload(rxb) + sizeof(opened));
 	if (err)
 		return err;
-	/* Until a program opens there the window may be smaller than a message. */
+	/* The window may be smaller than a message until a program of the peer opens. */
 	if (!rchar_window_valid(hdr->window, 0))
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	rchar_session_set_opened(s, hdr->window, max_message);
@@ -53,8 +53,8 @@ static enum rchar_reason wire_reason(struct rchar_rxbuf *rxb)
 }
 
 /*
- * Why the other side may refuse a session. Whatever else a peer says must not give a program
- * an error that is about something of this host.
+ * Limit a peer's reason to those for which a peer may refuse a session. With another reason, a
+ * program would get an error that describes a failure of this host.
  */
 static enum rchar_reason session_refusal(enum rchar_reason reason)
 {
@@ -92,12 +92,12 @@ static void receive_reset(struct rchar_session *s, struct rchar_rxbuf *rxb)
 }
 
 /**
- * rchar_session_take_window() - count what arrives
+ * rchar_session_take_window() - count received bytes against the receive window
  * @s: the session; its lock is held
- * @len: bytes
- * @cost: what they count more than their length
+ * @len: bytes received
+ * @cost: bytes that the window counts in addition to @len
  *
- * Return: false when the peer sent more than its window: the session is over.
+ * Return: true; or false when the bytes exceed the window. The session is DEAD then.
  */
 bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost)
 {
@@ -113,7 +113,7 @@ bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost)
 }
 
 /**
- * rchar_session_tell_reader() - wake readers: there is something to read
+ * rchar_session_tell_reader() - wake readers and send SIGIO: the session is readable
  * @s: the session; its lock is held
  */
 void rchar_session_tell_reader(struct rchar_session *s)
@@ -125,7 +125,7 @@ void rchar_session_tell_reader(struct rchar_session *s)
 }
 
 /**
- * rchar_session_queue_seg() - queue a segment for readers, which are not told
+ * rchar_session_queue_seg() - queue a segment for readers, without waking them
  * @s: the session; its lock is held
  * @seg: the segment; taken over
  */
@@ -137,9 +137,9 @@ void rchar_session_queue_seg(struct rchar_session *s, struct rchar_seg *seg)
 }
 
 /**
- * rchar_session_deliver() - bytes of a stream are there
+ * rchar_session_deliver() - queue bytes of a stream and wake readers
  * @s: the session; its lock is held
- * @segs: the bytes; left to the caller when nobody wants them
+ * @segs: segments with the bytes; left to the caller when the program wants no more data
  */
 void rchar_session_deliver(struct rchar_session *s, struct list_head *segs)
 {
@@ -155,7 +155,7 @@ void rchar_session_deliver(struct rchar_session *s, struct list_head *segs)
 	rchar_session_tell_reader(s);
 }
 
-/* A small payload shares memory with those before it, or after it. */
+/* Queue a small payload, in one segment with the small payloads before or after it. */
 static void queue_small(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 len)
 {
 	u32 capacity = len;
@@ -168,15 +168,15 @@ static void queue_small(struct rchar_session *s, struct rchar_rxbuf *rxb, u32 le
 			rchar_seg_append(seg, rxb, len);
 			return;
 		}
-		/* No slab is left half empty, whatever comes next. */
+		/* Choose a capacity that leaves no slab object half empty. */
 		capacity = len <= SHARED_SEG ? SHARED_SEG : RCHAR_COPY_BREAK;
 	}
 	rchar_session_queue_seg(s, rchar_rxbuf_take_copy(rxb, len, capacity));
 }
 
 /**
- * rchar_session_queue_payload() - queue the bytes of a frame for readers, which are not told
- * @s: the session, of a stream; its lock is held
+ * rchar_session_queue_payload() - queue the bytes of a frame for readers, without waking them
+ * @s: the session, of a stream channel; its lock is held
  * @rxb: the buffer with the payload
  * @len: payload bytes
  */
@@ -211,7 +211,7 @@ static void receive_window(struct rchar_session *s, u32 window)
 		rchar_session_wake_writers(s);
 }
 
-/* With the session's lock held and a reference. */
+/* Handle a frame. The caller holds the session's lock and a reference. */
 static enum rchar_frame_error dispatch(struct rchar_session *s,
 				       const struct rchar_hdr *hdr,
 				       struct rchar_rxbuf *rxb, int *ret)
@@ -250,13 +250,13 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
 }
 
 /**
- * rchar_session_receive() - a sequenced frame came: &rchar_traffic_ops.receive
- * @traffic: of the link
- * @hdr: the frame
- * @rxb: its payload
- * @err: set when it breaks the protocol
+ * rchar_session_receive() - handle a sequenced frame: &rchar_traffic_ops.receive
+ * @traffic: traffic of the link
+ * @hdr: header of the frame
+ * @rxb: buffer with the payload
+ * @err: set when the frame violates the protocol
  *
- * Return: 0; -ENOMEM or -ENOBUFS to get it again after a reconnect.
+ * Return: 0; -ENOMEM or -ENOBUFS to get the frame again after a reconnect.
  */
 int rchar_session_receive(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
 			   struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
@@ -269,7 +269,7 @@ int rchar_session_receive(struct rchar_traffic *traffic, const struct rchar_hdr 
 		return rchar_session_receive_open(link, hdr, rxb, err);
 	s = rchar_session_find(link, hdr->session);
 	if (!s) {
-		/* It ended here while this was on its way. */
+		/* The session ended on this host while the frame was in flight. */
 		rchar_stats_inc(&traffic->stats.stray_frames);
 		return 0;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a session sends: control frames, data within the windows. */
+/* Send side of a session: control frames, and data within the windows. */
 #include "session_priv.h"
 #include <linux/poll.h>
 #include "base/seq.h"
@@ -7,26 +7,29 @@
 #include "link/txbuf.h"
 #include "type.h"
 
-/* What a frame on its way out costs in memory, about, beside its payload. */
+/* Estimated memory of a queued frame, without its payload. */
 #define FRAME_COST		RCHAR_TXBUF_COST
-/* So many may be on their way whatever the window. */
+/* Frames that a session may always have queued, however small its window is. */
 #define FRAMES_MIN		64u
 
-/* In the backlog the window is what the peer's budget had room for. */
+/* Move the edge. While the session is in the backlog, the edge of create_waiting() remains. */
 static void advertise_window(struct rchar_session *s)
 {
 	if (s->state != RCHAR_SESSION_WAITING)
 		rchar_rx_window_advertise(&s->rx.window, s->window);
 }
 
-/* Instead of one WINDOW for each read(): a peer that grants no credits takes none of them. */
+/*
+ * Put the new edge into a frame that still waits, if there is one. Otherwise each read() would
+ * queue a WINDOW, and a peer that grants no credits would take none of them.
+ */
 static bool update_window(struct rchar_session *s)
 {
 	advertise_window(s);
 	return rchar_flow_update_window(s->flow, &s->tx.sender, s->rx.window.edge);
 }
 
-/* Fill in what a frame says of the session, and count it. */
+/* Fill in the session's fields of a frame, and count the frame. */
 static void session_prepare(struct rchar_session *s, struct rchar_txbuf *txb)
 {
 	bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
@@ -39,7 +42,7 @@ static void session_prepare(struct rchar_session *s, struct rchar_txbuf *txb)
 	txb->sender = &s->tx.sender;
 	txb->hdr.session = s->id;
 	txb->hdr.window = s->rx.window.edge;
-	/* Frames that come after do not acknowledge what no frame carries yet. */
+	/* An ack of this frame must not cover bytes that no frame carries yet. */
 	if (!instead)
 		txb->end = s->tx.window.next - s->tx.unframed;
 	rchar_session_frame_queued(s, txb);
@@ -50,8 +53,8 @@ static void session_prepare(struct rchar_session *s, struct rchar_txbuf *txb)
  * @s: the session; its lock is held
  * @frames: the frames, linked by rchar_txbuf.queue; taken over
  *
- * Also counts what their payload takes of the window, but for bytes that are counted
- * already.
+ * Counts payload bytes against the window, except in RCHAR_FRAME_INSTEAD frames: the RNDV before
+ * them has counted their bytes.
  */
 void rchar_session_queue_locked(struct rchar_session *s, struct list_head *frames)
 {
@@ -86,7 +89,7 @@ static void fill_opened(struct rchar_session *s, struct rchar_txbuf *txb)
 }
 
 /**
- * rchar_session_fill_status() - the payload of REFUSED and RESET
+ * rchar_session_fill_status() - fill in the payload of REFUSED or RESET
  * @txb: the frame
  * @reason: enum rchar_reason
  */
@@ -100,10 +103,10 @@ void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason
 }
 
 /**
- * rchar_session_send_wanted() - send the control frames that are wanted, in order
+ * rchar_session_send_wanted() - queue the control frames in rchar_session.wanted, in order
  * @s: the session; its lock is held
  *
- * Those that find no memory are sent by the timer.
+ * The timer retries frames that find no memory.
  */
 void rchar_session_send_wanted(struct rchar_session *s)
 {
@@ -145,14 +148,14 @@ void rchar_session_send_wanted(struct rchar_session *s)
  * @session: the session
  * @frames: the frames, linked by rchar_txbuf.queue; taken over when 0 is returned
  *
- * Return: 0; -ENOMEM; -ECONNRESET when it is not open.
+ * Return: 0; -ENOMEM; -ECONNRESET when the session is not open.
  */
 int rchar_session_send_control(struct rchar_session *session, struct list_head *frames)
 {
 	int ret = 0;
 
 	spin_lock_bh(&session->lock);
-	/* They must not overtake an OPENED that found no memory yet. */
+	/* The frames must not overtake an OPENED that has found no memory yet. */
 	rchar_session_send_wanted(session);
 	if (session->state != RCHAR_SESSION_OPEN)
 		ret = -ECONNRESET;
@@ -165,7 +168,7 @@ int rchar_session_send_control(struct rchar_session *session, struct list_head *
 }
 
 /**
- * rchar_session_frame_max() - bytes that a frame to the peer may carry
+ * rchar_session_frame_max() - return the payload bytes that a frame to the peer may carry
  * @session: the session, open
  */
 u32 rchar_session_frame_max(struct rchar_session *session)
@@ -174,12 +177,12 @@ u32 rchar_session_frame_max(struct rchar_session *session)
 }
 
 /**
- * rchar_session_write_room() - bytes that may be written now
+ * rchar_session_write_room() - return the bytes that a program may write now
  * @session: the session
  *
- * What the peer's window allows, and no more than our own unacknowledged; and no more
- * frames than that memory is good for: single bytes of sessions that take turns cannot
- * be appended to each other.
+ * The peer's window limits the room. The session's own window limits the bytes that are not
+ * acknowledged, and the memory of queued frames. Small writes of sessions that take turns on one
+ * flow are not appended to each other, so each of them uses a frame.
  */
 u32 rchar_session_write_room(struct rchar_session *session)
 {
@@ -191,16 +194,16 @@ u32 rchar_session_write_room(struct rchar_session *session)
 }
 
 /**
- * rchar_session_writable() - is there enough room to wake a writer for?
+ * rchar_session_writable() - is there enough room to wake a writer?
  * @session: the session
  *
- * A quarter of the smaller window, not every frame's worth; never nothing. And no less
- * than the last message needs that did not fit.
+ * A writer wakes for a quarter of the smaller window, not for every frame acknowledged, and for at
+ * least one byte. If a message did not fit, the room must also be enough for that message.
  */
 bool rchar_session_writable(struct rchar_session *session)
 {
 	u32 enough = min(session->window, READ_ONCE(session->tx.peer_window)) / 4;
-	/* The limit may have shrunk since: the next write() says so. */
+	/* The limit may have shrunk since; the next write() reports that. */
 	u32 need = min(READ_ONCE(session->tx.need),
 		       READ_ONCE(session->max_message) + RCHAR_WIRE_MESSAGE_COST);
 
@@ -208,7 +211,7 @@ bool rchar_session_writable(struct rchar_session *session)
 }
 
 /**
- * rchar_session_need_room() - what the next message waits for
+ * rchar_session_need_room() - set the room for which the next message waits
  * @session: the session; the caller holds its write mutex
  * @room: bytes, RCHAR_WIRE_MESSAGE_COST included, or 0
  */
@@ -232,7 +235,8 @@ static int write_error(struct rchar_session *s)
  * rchar_session_write_error() - may a program write?
  * @session: the session
  *
- * Return: 0; -EAGAIN before it is open; -EPIPE when a half is shut; or why it ended.
+ * Return: 0; -EAGAIN before the session is open; -EPIPE when this host has shut its writing half
+ * or the peer its reading half; or the error of a DEAD session.
  */
 int rchar_session_write_error(struct rchar_session *session)
 {
@@ -245,7 +249,7 @@ int rchar_session_write_error(struct rchar_session *session)
 }
 
 /**
- * rchar_session_wake_writers() - there may be room for who waits
+ * rchar_session_wake_writers() - wake waiting writers if there is enough room
  * @session: the session
  */
 void rchar_session_wake_writers(struct rchar_session *session)
@@ -255,12 +259,12 @@ void rchar_session_wake_writers(struct rchar_session *session)
 					   EPOLLOUT | EPOLLWRNORM);
 }
 
-/* May data be queued now? */
+/* Return 0 if data may be queued now. */
 static int may_submit(struct rchar_session *s)
 {
 	int ret = write_error(s);
 
-	/* Data must not overtake an OPENED that found no memory yet. */
+	/* Data must not overtake an OPENED that has found no memory yet. */
 	if (!ret && s->wanted)
 		rchar_session_send_wanted(s);
 	return !ret && s->wanted ? -ENOMEM : ret;
@@ -268,8 +272,10 @@ static int may_submit(struct rchar_session *s)
 
 /**
  * rchar_session_submit_locked() - rchar_session_submit() for callers that hold the lock
- * @session: the session
- * @frames: the frames
+ * @session: the session; its lock is held
+ * @frames: as for rchar_session_submit()
+ *
+ * Return: as rchar_session_submit().
  */
 int rchar_session_submit_locked(struct rchar_session *session, struct list_head *frames)
 {
@@ -283,12 +289,12 @@ int rchar_session_submit_locked(struct rchar_session *session, struct list_head 
 }
 
 /**
- * rchar_session_submit() - send frames with data; nothing comes between them
+ * rchar_session_submit() - queue frames with data; no other frame is queued between them
  * @session: the session; the caller holds its write mutex
  * @frames: the frames, linked by rchar_txbuf.queue, within the room; taken over when 0 is
  *	    returned
  *
- * Return: 0; or as rchar_session_write_error(), or -ENOMEM.
+ * Return: 0; an error of rchar_session_write_error(); or -ENOMEM.
  */
 int rchar_session_submit(struct rchar_session *session, struct list_head *frames)
 {
@@ -301,7 +307,7 @@ int rchar_session_submit(struct rchar_session *session, struct list_head *frames
 }
 
 /**
- * rchar_session_submit_small() - send a frame with data, or its bytes with a frame that waits
+ * rchar_session_submit_small() - queue a frame with data, or append its bytes to a waiting frame
  * @session: the session; the caller holds its write mutex
  * @txb: a DATA frame without chunks, within the room; taken over when 0 is returned
  *

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions: the object, its state, and what a program can know of it. open.c has how a session
- * begins, life.c how it lives and ends, send.c what it sends, receive.c what the peer sends,
- * link_events.c what happens to its link, held.c what is counted for it.
+ * Sessions: the object, its state, and the queries of a program. Other files:
+ *
+ * open.c: start of a session
+ * life.c: deadlines, half-close, close and cleanup
+ * send.c: frames to the peer
+ * receive.c: frames of the peer
+ * link_events.c: events of the link
+ * held.c: memory that the accounts count for a session
  */
 #include "session_priv.h"
 #include <linux/fs.h>
@@ -54,7 +59,7 @@ static void session_release(struct kref *ref)
  * rchar_session_put() - drop a reference
  * @session: the session
  *
- * Context: any but hard interrupt; what must sleep is done later.
+ * Context: any but hard interrupt; work frees the session later in process context.
  */
 void rchar_session_put(struct rchar_session *session)
 {
@@ -67,8 +72,8 @@ static void session_sender_put(struct rchar_sender *sender)
 }
 
 /*
- * The window of a message session. The peer must get room for the longest message once
- * nothing waits here, although it is told only of every quarter of the window.
+ * Return the window of a new session. Once a program has read everything, the peer must have room
+ * for the longest message. A WINDOW is sent only when a quarter of the window is free to grant.
  */
 static u32 window_for(u32 window, u32 max_message)
 {
@@ -78,13 +83,13 @@ static u32 window_for(u32 window, u32 max_message)
 }
 
 /**
- * rchar_session_create() - a session, not yet one of its channel's and not bound to a link
- * @channel: its channel
- * @state: the first one
- * @gfp: how to allocate
+ * rchar_session_create() - create a session that is not on its channel's list or bound to a link
+ * @channel: the channel
+ * @state: the initial state
+ * @gfp: allocation flags
  *
- * Return: the session, with one reference, or NULL. rchar_session_add() or
- * rchar_session_discard() comes next.
+ * Return: the session, with one reference, or NULL. The caller then calls rchar_session_add() or
+ * rchar_session_discard().
  */
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 					   enum rchar_session_state state, gfp_t gfp)
@@ -125,8 +130,8 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 }
 
 /**
- * rchar_session_add() - a new session becomes one of its channel's
- * @s: after rchar_session_create(); the channel's lock is held, and it is not dead
+ * rchar_session_add() - add a new session to its channel's list
+ * @s: after rchar_session_create(); the channel's lock is held, and the channel is not dead
  */
 void rchar_session_add(struct rchar_session *s)
 {
@@ -140,7 +145,7 @@ void rchar_session_add(struct rchar_session *s)
 
 /**
  * rchar_session_discard() - undo rchar_session_create()
- * @s: a session that was not added; or NULL
+ * @s: a session that was not added to its channel; or NULL
  *
  * Context: process.
  */
@@ -155,10 +160,10 @@ void rchar_session_discard(struct rchar_session *s)
 }
 
 /**
- * rchar_session_bind() - the session gets its link, of which it becomes a user
+ * rchar_session_bind() - bind a session to its link, which gains a user
  * @s: the session
  * @link: the link
- * @id: its id there
+ * @id: id of the session on @link
  */
 void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id)
 {
@@ -170,10 +175,10 @@ void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id
 }
 
 /**
- * rchar_session_set_opened() - both sides know of it
+ * rchar_session_set_opened() - record that both sides know the session
  * @s: the session; its lock is held
- * @peer_window: the first window the peer gave
- * @peer_max_message: of the peer's channel; rchar_window_valid() with @peer_window
+ * @peer_window: the first window that the peer granted
+ * @peer_max_message: longest message of the peer's channel
  */
 void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
 			      u32 peer_max_message)
@@ -186,7 +191,7 @@ void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
 }
 
 /**
- * rchar_session_wake() - everybody who waits for anything looks again
+ * rchar_session_wake() - wake all waiters of a session, and send SIGIO
  * @s: the session
  */
 void rchar_session_wake(struct rchar_session *s)
@@ -200,11 +205,14 @@ void rchar_session_wake(struct rchar_session *s)
 }
 
 /**
- * rchar_session_move() - the one place where a session changes state
+ * rchar_session_move() - move a session to another state
  * @s: the session; its lock is held
  * @to: the new state
  *
- * Return: false when it is dead already.
+ * All changes of state use this function, except a failure in start_opening(), which sets DEAD
+ * directly.
+ *
+ * Return: true; or false when the move is illegal. Only a move from DEAD fails without a warning.
  */
 bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to)
 {
@@ -226,9 +234,9 @@ bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to)
 }
 
 /**
- * rchar_session_consume() - a reader has taken bytes: open the window
+ * rchar_session_consume() - count bytes that a reader has taken, and extend the window when due
  * @session: the session; the caller holds its read mutex
- * @bytes: how many
+ * @bytes: bytes of the window that become free
  */
 void rchar_session_consume(struct rchar_session *session, u32 bytes)
 {
@@ -244,7 +252,7 @@ void rchar_session_consume(struct rchar_session *session, u32 bytes)
 }
 
 /**
- * rchar_session_readable() - does a read find bytes, or a whole message?
+ * rchar_session_readable() - does a read() find bytes, or a complete message?
  * @session: the session
  */
 bool rchar_session_readable(const struct rchar_session *session)
@@ -253,7 +261,7 @@ bool rchar_session_readable(const struct rchar_session *session)
 }
 
 /**
- * rchar_session_rx_queued() - bytes received and not read
+ * rchar_session_rx_queued() - return the bytes received and not read
  * @session: the session; its lock is held
  */
 u32 rchar_session_rx_queued(const struct rchar_session *session)
@@ -263,7 +271,7 @@ u32 rchar_session_rx_queued(const struct rchar_session *session)
 }
 
 /**
- * rchar_session_tx_unacked() - bytes written that the peer has not acknowledged
+ * rchar_session_tx_unacked() - return the bytes written that the peer has not acknowledged
  * @session: the session; its lock is held
  */
 u32 rchar_session_tx_unacked(const struct rchar_session *session)
@@ -273,7 +281,7 @@ u32 rchar_session_tx_unacked(const struct rchar_session *session)
 }
 
 /**
- * rchar_session_tx_room() - bytes that one write() may take now
+ * rchar_session_tx_room() - return the bytes that one write() can take now
  * @session: the session
  */
 u32 rchar_session_tx_room(struct rchar_session *session)
@@ -287,7 +295,7 @@ u32 rchar_session_tx_room(struct rchar_session *session)
 }
 
 /**
- * rchar_session_opening() - does open() still have to wait?
+ * rchar_session_opening() - does open() have to wait, as the session is ACCEPTING or OPENING?
  * @session: the session
  */
 bool rchar_session_opening(struct rchar_session *session)
@@ -298,7 +306,7 @@ bool rchar_session_opening(struct rchar_session *session)
 }
 
 /**
- * rchar_session_poll() - what a program can do without waiting
+ * rchar_session_poll() - return the poll mask: the operations that would not wait
  * @session: the session
  */
 __poll_t rchar_session_poll(struct rchar_session *session)
@@ -318,7 +326,7 @@ __poll_t rchar_session_poll(struct rchar_session *session)
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM | EPOLLERR |
 			EPOLLHUP;
 	else if (halves & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
-		mask |= EPOLLOUT | EPOLLWRNORM;	/* write would not wait: EPIPE */
+		mask |= EPOLLOUT | EPOLLWRNORM;	/* write() fails with EPIPE, without waiting */
 	else if (session->state == RCHAR_SESSION_OPEN && rchar_session_writable(session))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (halves & RCHAR_SESSION_FIN_RECEIVED && halves & RCHAR_SESSION_FIN_SENT)
@@ -327,10 +335,10 @@ __poll_t rchar_session_poll(struct rchar_session *session)
 	return mask;
 }
 
-/* ---- the table ---- */
+/* ---- the link's table ---- */
 
 /**
- * rchar_session_find() - by id
+ * rchar_session_find() - find a session of a link by id
  * @link: the link
  * @id: the id
  *
@@ -351,7 +359,7 @@ struct rchar_session *rchar_session_find(struct rchar_link *link, u32 id)
 /**
  * rchar_session_next() - walk the sessions of a link
  * @link: the link
- * @id: the last one seen, 0 to begin; advanced
+ * @id: id of the previous session, 0 to begin; advanced
  *
  * Return: the next session, with a reference, or NULL.
  */
@@ -370,7 +378,9 @@ struct rchar_session *rchar_session_next(struct rchar_link *link, u32 *id)
 }
 
 /**
- * rchar_session_init() - at module load
+ * rchar_session_init() - create the workqueue at module load
+ *
+ * Return: 0 or -ENOMEM.
  */
 int rchar_session_init(void)
 {
@@ -379,7 +389,9 @@ int rchar_session_init(void)
 }
 
 /**
- * rchar_session_exit() - at module unload, after the links
+ * rchar_session_exit() - wait until all sessions are freed
+ *
+ * At module unload, after rchar_link_shutdown().
  */
 void rchar_session_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One conversation, made by one open(). */
+/* A session: one conversation with a peer, started by one open(). */
 #ifndef RCHAR_SESSION_H
 #define RCHAR_SESSION_H
 
@@ -19,26 +19,29 @@ struct rchar_channel;
 struct rchar_seg;
 struct rchar_type;
 
-/* Halves that are shut; they only ever grow. */
-#define RCHAR_SESSION_FIN_SENT		0x01	/* we write no more */
-#define RCHAR_SESSION_STOP_SENT		0x02	/* we read no more */
+/* Halves that are shut. A bit that is set stays set. */
+#define RCHAR_SESSION_FIN_SENT		0x01	/* this host writes no more */
+#define RCHAR_SESSION_STOP_SENT		0x02	/* this host reads no more */
 #define RCHAR_SESSION_FIN_RECEIVED	0x04	/* the peer writes no more */
 #define RCHAR_SESSION_STOP_RECEIVED	0x08	/* the peer reads no more */
 
 /**
- * struct rchar_session_tx - the sending half; session lock, but for the mutex
- * @window: offsets of what is written; a message counts RCHAR_WIRE_MESSAGE_COST more
- * @peer_window: the first window that the peer gave
+ * struct rchar_session_tx - the sending half
+ * @window: byte offsets of the sending side; each message adds RCHAR_WIRE_MESSAGE_COST bytes
+ * @peer_window: the first window that the peer granted
  * @frames: frames queued and not acknowledged
- * @messages: messages whose last frame is not acknowledged
- * @sender: what the flow knows of the session
+ * @messages: messages whose last frame is queued and not acknowledged
+ * @sender: the part of the session that the flow uses
  * @memory: bytes of memory in frames with data or keys, queued and not acknowledged
- * @unframed: bytes at the end of @window.next that no frame carries yet: frames that come after
- *	      them do not acknowledge them, and FIN waits
- * @need: room that a message did not find: there is no point in waking for less
- * @mutex: one writer at a time, also while it sleeps; taken before the session lock
- * @wait: writers
- * @ack_wait: fsync
+ * @unframed: the last bytes before @window.next, which no frame carries yet. Acks of later frames
+ *	      do not cover these bytes, and FIN waits for them.
+ * @need: room that the waiting message needs; writers are not woken for less
+ * @mutex: admits one writer at a time; a sleeping writer keeps the mutex. Taken before the
+ *	   session lock.
+ * @wait: waiting writers
+ * @ack_wait: waiting fsync() calls
+ *
+ * The session lock protects all fields but @mutex.
  */
 struct rchar_session_tx {
 	struct rchar_tx_window window;
@@ -55,14 +58,16 @@ struct rchar_session_tx {
 };
 
 /**
- * struct rchar_session_rx - the receiving half; session lock, but for the mutex
- * @window: offsets of what arrives
+ * struct rchar_session_rx - the receiving half
+ * @window: byte offsets of the receiving side
  * @queue: segments received and not read
  * @memory: bytes of memory in @queue
- * @dropped: segments that nobody can read any more, to be freed without the lock
- * @mutex: one reader at a time takes bytes; not held while it sleeps; taken before the session
- *	   lock
- * @wait: readers, and open()
+ * @dropped: segments that no reader will take, to be freed without the session lock
+ * @mutex: admits one reader at a time to @queue; a sleeping reader does not hold the mutex.
+ *	   Taken before the session lock.
+ * @wait: waiting readers, and open()
+ *
+ * The session lock protects all fields but @mutex.
  */
 struct rchar_session_rx {
 	struct rchar_rx_window window;
@@ -74,10 +79,11 @@ struct rchar_session_rx {
 };
 
 /**
- * struct rchar_session_timer - deadlines, and control frames that found no memory
- * @work: runs session_timer_work(); while it is armed it holds a reference
+ * struct rchar_session_timer - deadlines, and retries of control frames that found no memory
+ * @work: runs rchar_session_timer_work(); an armed timer holds a session reference
  * @deadline: jiffies: end of open-timeout or of linger
- * @retry_at: jiffies: when to send OPEN again to a full backlog; 0: it was not full
+ * @retry_at: jiffies at which to send OPEN again after the peer's backlog was full; 0: no retry
+ *	      is due
  */
 struct rchar_session_timer {
 	struct delayed_work work;
@@ -86,15 +92,18 @@ struct rchar_session_timer {
 };
 
 /**
- * struct rchar_session_held - what is counted for the session; session lock; see held.c
- * @bytes: count against the peer's account
- * @left: of these, those in &rchar_link.dead_bytes
- * @lingering: of @rchar_session_tx.memory, what a program left when it closed
- * @beyond: bytes held for the session that do not count against the peer
+ * struct rchar_session_held - memory that the accounts count for the session; see held.c
+ * @bytes: bytes counted in the account of the peer's address
+ * @left: the part of @bytes that &rchar_link.dead_bytes counts
+ * @lingering: the part of &rchar_session_tx.memory that the program left unacknowledged when the
+ *	       program closed the file
+ * @beyond: bytes held for the session that the host counts and the peer's account does not
  * @closing: the session lingers, and counts in &rchar_account.closing
- * @buried: the session is dead, and has no frames left that were never sent
+ * @buried: the session is DEAD, and its frames that were never sent have been taken back
  * @importer: the session counts as an importer of the channel and of the peer
- * @importer_ending: the session is dead, and still counts as an importer
+ * @importer_ending: the session is DEAD, and still counts as an importer
+ *
+ * The session lock protects all fields.
  */
 struct rchar_session_held {
 	u64 bytes;
@@ -109,38 +118,39 @@ struct rchar_session_held {
 
 /**
  * struct rchar_session - one conversation
- * @ref: one each for the link's table, the file, the backlog, an armed timer, every
- *	 frame, and what is read of a rendezvous of the peer
- * @rcu: lookups by id run under RCU
- * @free_work: the end, in process context
- * @type: of the channel
- * @channel: holds a reference
- * @link: NULL while ACCEPTING; the session is one of its users
- * @flow: carries all its frames
- * @id: on the link
- * @initiator: opened on this side
- * @channel_entry: of rchar_channel.sessions
- * @wait_entry: of rchar_channel.acceptors or .waiting
- * @in_backlog: it is .waiting; channel lock
- * @lock: protects all below but the mutexes; taken before the flow's lock
+ * @ref: one reference each for the link's table, the file, the backlog, an armed timer, every
+ *	 frame, and the type's queued work, transfers and incoming rendezvous
+ * @rcu: for kfree_rcu(): lookups by id run under RCU
+ * @free_work: frees the session in process context
+ * @type: operations of the channel's type
+ * @channel: the channel; the session holds a reference
+ * @link: the link, of which the session is a user; NULL while ACCEPTING
+ * @flow: the flow that carries all frames of the session
+ * @id: id of the session on @link
+ * @initiator: this host opened the session
+ * @channel_entry: entry of rchar_channel.sessions
+ * @wait_entry: entry of rchar_channel.acceptors or rchar_channel.waiting
+ * @in_backlog: @wait_entry is on rchar_channel.waiting; channel lock
+ * @lock: protects all fields below but the mutexes; taken before the flow's lock
  * @state: see rchar_session_move_legal()
- * @reason: why it is DEAD
- * @error: what a program is told then: negative errno
+ * @reason: why the session is DEAD
+ * @error: what system calls return once the session is DEAD: negative errno
  * @shut: set of RCHAR_SESSION_*
  * @wanted: set of BIT(op): control frames to be sent, in the order of enum rchar_op
- * @open_sent: initiator: OPEN is queued, the peer may know of the session
+ * @open_sent: initiator: OPEN is queued, so the peer may know of the session
  * @open_flags: RCHAR_OPEN_*: how the file was opened
- * @created: jiffies
- * @opened: both sides know of it
- * @opened_at: jiffies of that
- * @max_message: message channels: longest message, the smaller of both sides once
- *		 open; 0 for streams
- * @window: of the channel, when the session was made; of messages perhaps more
+ * @created: jiffies at which the session was created
+ * @opened: both sides know of the session
+ * @opened_at: jiffies at which @opened was set
+ * @max_message: message channels: longest message; once the session is open, the smaller
+ *		 limit of the two sides. 0 for other types.
+ * @window: window of the channel when the session was created; larger when a message channel
+ *	    needs more
  * @tx: the sending half
  * @rx: the receiving half
- * @timer: deadlines
- * @held: what is counted for the session
- * @async: who wants SIGIO
+ * @timer: deadlines and retries
+ * @held: memory counted for the session
+ * @async: files that want SIGIO
  * @priv: private data of the type: rchar_session_priv()
  */
 struct rchar_session {
@@ -177,13 +187,13 @@ struct rchar_session {
 	u64 priv[];
 };
 
-/* The session that a frame belongs to, or NULL. */
+/* Return the session that a frame belongs to, or NULL. */
 static inline struct rchar_session *rchar_session_of(const struct rchar_txbuf *txb)
 {
 	return txb->sender ? container_of(txb->sender, struct rchar_session, tx.sender) : NULL;
 }
 
-/* The private data of the type, of &rchar_type.priv_size bytes. */
+/* Return the private data of the type: &rchar_type.priv_size bytes. */
 static inline void *rchar_session_priv(const struct rchar_session *session)
 {
 	return (void *)session->priv;

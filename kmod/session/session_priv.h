@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of sessions share with each other, and with types. */
+/* Interfaces that the session files share with each other and with the types. */
 #ifndef RCHAR_SESSION_PRIV_H
 #define RCHAR_SESSION_PRIV_H
 
@@ -11,11 +11,11 @@ extern struct workqueue_struct *rchar_session_wq;
 struct rchar_rxbuf;
 
 /*
- * Answers that may wait for a peer that goes on to open sessions, to call or to offer: so many
- * on a link of one lane. A peer that takes none of them loses the connection.
+ * Limit of the replies that may wait on one flow. Each OPEN, CALL or RNDV of the peer asks for a
+ * reply. A peer that keeps asking and takes no replies loses the connection.
  */
 #define RCHAR_REPLIES_MAX	2048
-/* What a session costs in memory, with OPENED, WINDOW and RESET. */
+/* Bytes that a session is assumed to use, with its OPENED, WINDOW and RESET frames. */
 #define RCHAR_SESSION_COST	(1024 + 3 * RCHAR_TXBUF_COST)
 
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
@@ -43,25 +43,25 @@ void rchar_session_timer_work(struct work_struct *work);
 int rchar_session_receive(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
 			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err);
 void rchar_session_fill_status(struct rchar_txbuf *txb, enum rchar_reason reason);
-/* Does this peer ask on and on, and take no answers? */
+/* Do more than RCHAR_REPLIES_MAX replies wait on the flow? */
 static inline bool rchar_session_too_many_replies(const struct rchar_flow *flow)
 {
 	return READ_ONCE(flow->nr_replies) > RCHAR_REPLIES_MAX;
 }
 
-/* Frames for what is counted already come before FIN. */
+/* FIN waits until frames, or a rendezvous, have carried the bytes counted in @tx.unframed. */
 static inline u32 rchar_session_wanted_now(const struct rchar_session *s)
 {
 	return s->tx.unframed ? s->wanted & ~BIT(RCHAR_OP_FIN) : s->wanted;
 }
 
-/* Nobody will read what arrives. */
+/* The program has closed the file or shut its reading half: data that arrives is dropped. */
 static inline bool rchar_session_data_unwanted(const struct rchar_session *s)
 {
 	return s->state == RCHAR_SESSION_CLOSING || s->shut & RCHAR_SESSION_STOP_SENT;
 }
 
-/* May frames with data come from the peer? */
+/* May the peer send frames with data in this state? */
 static inline bool rchar_session_data_expected(const struct rchar_session *s)
 {
 	return s->state != RCHAR_SESSION_OPENING && !(s->shut & RCHAR_SESSION_FIN_RECEIVED);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The door between sessions and the types of channels. Channels and sessions know a type by
- * this table alone, and no type by its name: a new type is a table of its own, and an entry
- * in types.c.
+ * Interface between sessions and the types of channels. Channels and sessions use a type only
+ * through this table and never name a type. A new type adds a table of its own, and an entry in
+ * types.c.
  */
 #ifndef RCHAR_TYPE_H
 #define RCHAR_TYPE_H
@@ -19,45 +19,47 @@ struct rchar_rxbuf;
 struct rchar_session;
 
 /**
- * struct rchar_type - a type of channels, in one role
+ * struct rchar_type - operations of a type of channels, in one role
  * @fops: operations of the device node
- * @halves: a session has a reading and a writing half, which FIN and STOP end one at a time
- * @priv_size: bytes of private data that follow each session, zeroed at first
+ * @halves: a session has a reading and a writing half; FIN and STOP end one half each
+ * @priv_size: bytes of private data in each session, zeroed when the session is created
  *
- * @channel_create: the channel is being added: set up @rchar_channel.priv. Process context.
+ * @channel_create: set up &rchar_channel.priv of a channel that is being added. Process context.
  *	Returns 0, or a negative errno with the reason in the extack.
- * @channel_dead: the channel is deleted: wake whoever waits for it. Process context.
- * @channel_revoke: when this returns no peer uses the channel's memory. Process context.
- * @channel_free: drop @rchar_channel.priv; called with the delete, and once more with the last
- *	reference. Any context but hard interrupt.
+ * @channel_dead: wake programs that wait on a channel that is being deleted. Process context.
+ * @channel_revoke: stop every peer's access to the channel's memory before this returns. Process
+ *	context.
+ * @channel_free: drop &rchar_channel.priv. Called when the channel is deleted, and again when the
+ *	last reference is dropped. Any context but hard interrupt.
  *
- * @create: a session is being made: set up the private data. Any context but hard interrupt.
- *	Returns 0 or a negative errno.
- * @free: undo @create. Process context; nobody has a reference.
- * @accept: a peer opens a session, and this type does not wait for a program's open(). Called
- *	with the channel's lock. Without it the session waits in the backlog.
- * @fill_opened: add to the payload of OPENED what the peer needs to know. Returns bytes.
- * @opened_len: bytes that follow struct rchar_wire_opened when the peer is of this type
- * @opened: initiator: OPENED brings those bytes
+ * @create: set up the private data of a new session. Any context but hard interrupt. Returns 0
+ *	or a negative errno.
+ * @free: undo @create. Process context; no references are left.
+ * @accept: accept a session that a peer opens, without a program's open(). Called with the
+ *	channel's lock. When NULL, an acceptor takes the session, or the session waits in the
+ *	backlog.
+ * @fill_opened: append the type's part to the payload of OPENED. Returns the bytes appended.
+ * @opened_len: initiator: bytes that follow struct rchar_wire_opened in the OPENED of the peer
+ * @opened: initiator: OPENED arrived; take the @opened_len bytes
  * @up: acceptor: the link of the session came up
- * @receive: a frame with an op of the type's own. Returns 0; -ENOMEM to get the frame again
- *	after a reconnect; -ENOBUFS when the peer makes this host hold too much. Sets *@err when
- *	the frame breaks the protocol.
- * @fin: the peer sends FIN. May end the session.
- * @stopped: this host reads no more
- * @closed: the file is closed, and the session is open
- * @cancel: after @closed, without the session's lock. Process context.
+ * @receive: take a frame whose op only the types handle. Returns 0; -ENOMEM to get the frame
+ *	again after a reconnect; -ENOBUFS when the peer makes this host hold too much. Sets *@err
+ *	when the frame violates the protocol.
+ * @fin: FIN arrived. May end the session.
+ * @stopped: this host shuts its reading half
+ * @closed: the program closed the file while the session was OPEN
+ * @cancel: continues @closed without the session's lock. Process context.
  * @dead: the session has just become DEAD
- * @bury: after @dead, without the session's lock. Process context.
+ * @bury: continues @dead without the session's lock. Process context.
  *
  * @readable: does a read() find something? Any context.
- * @readable_bytes: the answer to FIONREAD
- * @rx_missing: bytes that the receive window counts as unread, and that no read() will find
- * @dropped: what was received and not read is dropped
- * @fill_info: the type's part of struct rchar_info
+ * @readable_bytes: the result of FIONREAD
+ * @rx_missing: bytes that the receive window counts as unread, but that a read() does not return
+ * @dropped: all segments received and not read have just been dropped
+ * @fill_info: fill in the type's part of struct rchar_info
  *
- * Operations of sessions run with the session's lock unless they say otherwise. Those without
- * meaning for a type are NULL, but for @fops.
+ * Operations on sessions run with the session's lock unless their description differs. Every
+ * pointer but @fops may be NULL.
  */
 struct rchar_type {
 	const struct file_operations *fops;
