@@ -17,13 +17,13 @@ static unsigned int host_memory;
 module_param(host_memory, uint, 0644);
 MODULE_PARM_DESC(host_memory, "MiB that all peers together may make this host hold; 0: an eighth of the memory");
 
-/* Sessions of a peer that may linger whatever others hold. */
+/* Sessions of a peer that may linger, however much other peers hold. */
 #define CLOSING_ALWAYS	256
 
-static DEFINE_SPINLOCK(accounts_lock);	/* bottom halves off */
+static DEFINE_SPINLOCK(accounts_lock);	/* taken with bottom halves disabled */
 static DEFINE_HASHTABLE(accounts, 8);
 static unsigned int accepted_lanes, half_open_lanes;	/* accounts_lock */
-static u32 hash_seed;	/* peers choose the addresses */
+static u32 hash_seed;	/* random, as peers choose the addresses that are hashed */
 static atomic64_t host_held, host_lingering;
 
 static u64 peer_max(void)
@@ -55,12 +55,12 @@ static struct rchar_account *account_find(struct net *net, const struct sockaddr
 }
 
 /**
- * rchar_account_get() - the account of a peer address, with one user more
- * @net: network namespace; the caller holds it for as long as the account
+ * rchar_account_get() - get the account of a peer address, and add a user
+ * @net: network namespace; the caller holds a reference for as long as the account
  * @addr: the address
  *
  * Context: process.
- * Return: the account, or NULL without memory.
+ * Return: the account, or NULL when memory is short.
  */
 struct rchar_account *rchar_account_get(struct net *net,
 					const struct sockaddr_storage *addr)
@@ -85,7 +85,7 @@ struct rchar_account *rchar_account_get(struct net *net,
 }
 
 /**
- * rchar_account_put() - one user less
+ * rchar_account_put() - remove a user, and free the account with the last one
  * @account: from rchar_account_get()
  *
  * Context: any but hard interrupt.
@@ -110,7 +110,7 @@ void rchar_account_put(struct rchar_account *account)
 
 /* ---- bytes ---- */
 
-/* Nobody sees a sum past @max that does not stay. */
+/* Add @bytes unless the sum would exceed @max. The sum never exceeds @max, even for a moment. */
 static bool add_within(atomic64_t *sum, u64 bytes, u64 max)
 {
 	s64 old = atomic64_read(sum);
@@ -122,7 +122,7 @@ static bool add_within(atomic64_t *sum, u64 bytes, u64 max)
 	return true;
 }
 
-/* Within @peer bytes for the peer, and @host for all. */
+/* Hold @bytes if the peer then holds at most @peer bytes, and all peers at most @host. */
 static bool account_hold(struct rchar_account *account, u64 bytes, u64 peer, u64 host)
 {
 	if (!add_within(&account->held, bytes, peer))
@@ -133,15 +133,15 @@ static bool account_hold(struct rchar_account *account, u64 bytes, u64 peer, u64
 	return false;
 }
 
-/* The last eighth is for answers: a peer that hoards must not keep others from theirs. */
+/* Reserve the last eighth for replies, so that one peer's memory does not block others' replies. */
 static u64 but_replies(u64 max)
 {
 	return max - max / 8;
 }
 
 /*
- * Of the host's memory a peer may have as much as is still free for others, and a little
- * always.
+ * Limit a peer to as much of the host's memory as is still free for the other peers, but to at
+ * least 1 MiB.
  */
 static u64 account_fair(u64 peer)
 {
@@ -151,12 +151,12 @@ static u64 account_fair(u64 peer)
 }
 
 /**
- * rchar_account_hold() - hold memory for a peer, within its budget and the host's
- * @account: of the peer
- * @bytes: how many
+ * rchar_account_hold() - count memory held for a peer, within the peer's and the host's budget
+ * @account: account of the peer
+ * @bytes: bytes to count
  *
  * Context: any but hard interrupt.
- * Return: false when they do not fit: nothing is counted.
+ * Return: true; or false when the bytes do not fit. Nothing is counted then.
  */
 bool rchar_account_hold(struct rchar_account *account, u64 bytes)
 {
@@ -165,11 +165,14 @@ bool rchar_account_hold(struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_hold_half() - the same, while the peer has used less than half its budget
- * @account: of the peer
- * @bytes: how many
+ * rchar_account_hold_half() - rchar_account_hold() within half the peer's budget
+ * @account: account of the peer
+ * @bytes: bytes to count
  *
- * For what is good to have and can be smaller.
+ * For memory that the caller can replace by a smaller amount.
+ *
+ * Context: any but hard interrupt.
+ * Return: as rchar_account_hold().
  */
 bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
 {
@@ -177,10 +180,14 @@ bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_hold_reply() - the same for an answer, which is small and never refused before
- *				all the rest is
- * @account: of the peer
- * @bytes: how many
+ * rchar_account_hold_reply() - rchar_account_hold() for a reply, within the whole budgets
+ * @account: account of the peer
+ * @bytes: bytes to count
+ *
+ * Replies are small, and may also use the eighth that is reserved for them.
+ *
+ * Context: any but hard interrupt.
+ * Return: as rchar_account_hold().
  */
 bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes)
 {
@@ -188,9 +195,9 @@ bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_hold_always() - count what is held already
- * @account: of the peer
- * @bytes: how many
+ * rchar_account_hold_always() - count memory that is already held, without any limit
+ * @account: account of the peer
+ * @bytes: bytes to count
  */
 void rchar_account_hold_always(struct rchar_account *account, u64 bytes)
 {
@@ -199,13 +206,14 @@ void rchar_account_hold_always(struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_hold_closing() - hold what a session needs that a program has closed
- * @account: of the peer
- * @bytes: how many
+ * rchar_account_hold_closing() - count the memory of a session that a program closes
+ * @account: account of the peer
+ * @bytes: bytes to count
  *
- * Without it the peer loses bytes, so what other peers hold does not count for the first few.
+ * A session that cannot linger loses bytes on their way to the peer. For the first CLOSING_ALWAYS
+ * sessions of a peer, the host's budget is therefore ignored.
  *
- * Return: false when they do not fit: nothing is counted.
+ * Return: true; or false when the bytes do not fit. Nothing is counted then.
  */
 bool rchar_account_hold_closing(struct rchar_account *account, u64 bytes)
 {
@@ -222,12 +230,13 @@ bool rchar_account_hold_closing(struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_hold_beyond() - hold memory that the administrator's choice made large
- * @bytes: how many
+ * rchar_account_hold_beyond() - count memory whose size the administrator has chosen
+ * @bytes: bytes to count
  *
- * It counts for the host, and not against the peer: that could do nothing else any more.
+ * The memory counts only for the host. Counting such memory against the peer would leave no budget
+ * for the peer's other sessions.
  *
- * Return: false when the host has no room: nothing is counted.
+ * Return: true; or false when the host has no room. Nothing is counted then.
  */
 bool rchar_account_hold_beyond(u64 bytes)
 {
@@ -235,8 +244,8 @@ bool rchar_account_hold_beyond(u64 bytes)
 }
 
 /**
- * rchar_account_release_beyond() - that memory is free
- * @bytes: as they were held
+ * rchar_account_release_beyond() - undo rchar_account_hold_beyond()
+ * @bytes: bytes given to rchar_account_hold_beyond()
  */
 void rchar_account_release_beyond(u64 bytes)
 {
@@ -244,9 +253,9 @@ void rchar_account_release_beyond(u64 bytes)
 }
 
 /**
- * rchar_account_fits() - would rchar_account_hold() have room, if the host had?
- * @account: of the peer
- * @bytes: how many
+ * rchar_account_fits() - do more bytes fit in the peer's budget, whatever the host holds?
+ * @account: account of the peer
+ * @bytes: bytes in question
  */
 bool rchar_account_fits(const struct rchar_account *account, u64 bytes)
 {
@@ -254,9 +263,9 @@ bool rchar_account_fits(const struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_is_full() - does the peer have so much more than its budget?
- * @account: of the peer
- * @more: bytes
+ * rchar_account_is_full() - does the peer hold more than its budget and @more bytes?
+ * @account: account of the peer
+ * @more: bytes in addition to the budget
  */
 bool rchar_account_is_full(const struct rchar_account *account, u64 more)
 {
@@ -264,10 +273,10 @@ bool rchar_account_is_full(const struct rchar_account *account, u64 more)
 }
 
 /**
- * rchar_account_is_unfair() - does the peer have more than its share of what the host has left?
- * @account: of the peer
+ * rchar_account_is_unfair() - does the peer hold more than its share of the host's free memory?
+ * @account: account of the peer
  *
- * Others can make that share as small as 1 MiB.
+ * Other peers can reduce that share to 1 MiB.
  */
 bool rchar_account_is_unfair(const struct rchar_account *account)
 {
@@ -275,9 +284,9 @@ bool rchar_account_is_unfair(const struct rchar_account *account)
 }
 
 /**
- * rchar_account_release() - the memory is free
- * @account: of the peer
- * @bytes: how many
+ * rchar_account_release() - uncount memory that is freed, or that the program pays for from now on
+ * @account: account of the peer
+ * @bytes: bytes to uncount
  */
 void rchar_account_release(struct rchar_account *account, u64 bytes)
 {
@@ -286,16 +295,16 @@ void rchar_account_release(struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_linger() - a program closed, and the peer has not acknowledged what it wrote
- * @account: of the peer
- * @bytes: memory of that
+ * rchar_account_linger() - count the unacknowledged frames of a session that a program closes
+ * @account: account of the peer
+ * @bytes: memory of the frames
  *
- * It is the program's memory, within its window; but there may be any number of such programs.
- * A peer may leave as much of host_memory as is still free for others, and 1 MiB always; the
- * first one is as large as its window is.
+ * The window bounds the memory of each such session, but not the number of sessions. The lingering
+ * memory of one peer may be as large as the part of host_memory that is free of lingering memory,
+ * and always 1 MiB. A session of any size fits while the peer has no other lingering memory.
  *
  * Context: any but hard interrupt.
- * Return: false when they do not fit: nothing is counted.
+ * Return: true; or false when the bytes do not fit. Nothing is counted then.
  */
 bool rchar_account_linger(struct rchar_account *account, u64 bytes)
 {
@@ -309,9 +318,9 @@ bool rchar_account_linger(struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_unlinger() - that is acknowledged, or given up
- * @account: of the peer
- * @bytes: as they were counted
+ * rchar_account_unlinger() - uncount frames that are acknowledged or dropped
+ * @account: account of the peer
+ * @bytes: bytes to uncount, counted by rchar_account_linger()
  */
 void rchar_account_unlinger(struct rchar_account *account, u64 bytes)
 {
@@ -320,7 +329,7 @@ void rchar_account_unlinger(struct rchar_account *account, u64 bytes)
 }
 
 /**
- * rchar_account_lingering() - bytes that programs wrote and closed, and no peer acknowledged
+ * rchar_account_lingering() - return the bytes that linger for all peers
  */
 u64 rchar_account_lingering(void)
 {
@@ -328,7 +337,7 @@ u64 rchar_account_lingering(void)
 }
 
 /**
- * rchar_account_held() - bytes that all peers make this host hold
+ * rchar_account_held() - return the bytes that all peers make this host hold
  */
 u64 rchar_account_held(void)
 {
@@ -336,14 +345,15 @@ u64 rchar_account_held(void)
 }
 
 /**
- * rchar_account_leaves_room() - may a peer take one more of what all peers share?
- * @mine: how many it has, here and elsewhere
- * @used: how many are in use here
- * @max: how many there are here
+ * rchar_account_leaves_room() - may a peer take one more slot of a channel that all peers share?
+ * @mine: slots that the peer has in use, on all channels
+ * @used: slots of the channel that are in use
+ * @max: slots of the channel
  *
- * It may have three times as many as are still free: alone, three quarters of all. However many
- * peers take what they get, the next one gets something (Choudhury and Hahne, "Dynamic Queue
- * Length Thresholds for Shared-Memory Packet Switches", 1998). The last one of few is not kept.
+ * A peer may have three times as many slots as are still free: a single peer gets three quarters of
+ * all slots. However many peers take their full share, the next peer gets slots too (Choudhury and
+ * Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998). When @max is
+ * small, this does not reserve the last slot.
  */
 bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned int max)
 {
@@ -352,7 +362,7 @@ bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned in
 
 /* ---- connections ---- */
 
-/* Receive buffers of all of them are at most a quarter of the memory. */
+/* Limit accepted lanes so that their receive buffers use at most a quarter of the memory. */
 static u64 lanes_max(void)
 {
 	u64 fit = ((u64)totalram_pages() << PAGE_SHIFT) / 4 / SZ_2M;
@@ -361,11 +371,12 @@ static u64 lanes_max(void)
 }
 
 /**
- * rchar_account_add_lanes() - a peer makes a link
- * @account: of the peer
+ * rchar_account_add_lanes() - count the lanes of a link that a peer initiates
+ * @account: account of the peer
  * @lanes: lanes of the link
  *
- * Return: false when that is too many.
+ * Return: true; or false when the peer or all peers would have too many lanes. Nothing is counted
+ * then.
  */
 bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes)
 {
@@ -383,9 +394,9 @@ bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes)
 }
 
 /**
- * rchar_account_del_lanes() - the link is gone
- * @account: of the peer
- * @lanes: as they were added
+ * rchar_account_del_lanes() - uncount the lanes of a link that is destroyed
+ * @account: account of the peer
+ * @lanes: lanes given to rchar_account_add_lanes()
  */
 void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes)
 {
@@ -396,11 +407,13 @@ void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes)
 }
 
 /**
- * rchar_account_begin_accept() - a handshake begins
- * @account: of the peer
- * @known: the request knows the epoch of its link: it does not wait for those that do not
+ * rchar_account_begin_accept() - count a handshake that begins
+ * @account: account of the peer
+ * @known: the request has the epoch of its link. Such a request is always admitted, so that others
+ *	   cannot block a reconnect.
  *
- * Return: false when too many are under way, from that address or in all.
+ * Return: true; or false when too many handshakes are in progress, for that address or in total.
+ * Nothing is counted then.
  */
 bool rchar_account_begin_accept(struct rchar_account *account, bool known)
 {
@@ -418,8 +431,8 @@ bool rchar_account_begin_accept(struct rchar_account *account, bool known)
 }
 
 /**
- * rchar_account_end_accept() - it is over, one way or the other
- * @account: of the peer
+ * rchar_account_end_accept() - uncount a handshake that has completed or failed
+ * @account: account of the peer
  */
 void rchar_account_end_accept(struct rchar_account *account)
 {
@@ -430,7 +443,7 @@ void rchar_account_end_accept(struct rchar_account *account)
 }
 
 /**
- * rchar_account_init() - at module load
+ * rchar_account_init() - choose the hash seed at module load
  */
 void rchar_account_init(void)
 {

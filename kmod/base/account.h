@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What one peer address makes this host hold, in bytes and in connections. Links share the
- * account of their peer's address, so many links buy a peer nothing.
+ * Accounts: the bytes and connections that each peer address makes this host hold. All links to
+ * one address share its account, so more links do not raise a peer's limits.
  * Documentation/design.rst, "What a peer can make this host hold", lists every entry.
  */
 #ifndef RCHAR_ACCOUNT_H
@@ -14,29 +14,33 @@
 
 struct net;
 
-/* Lanes of links that peers made: from one address, and in all. Each costs a queue pair and
- * its receive buffers.
+/*
+ * Limits of the lanes of accepted links: from one address, and in total. Each lane costs a queue
+ * pair and its receive buffers.
  */
 #define RCHAR_LANES_PER_PEER	64
 #define RCHAR_LANES_ACCEPTED	4096
-/* Of these, lanes whose handshake is not over: a link of 16 lanes may connect at once. */
+/*
+ * Limits of the lanes whose handshake is not complete: from one address, and in total. A link of
+ * 16 lanes may connect all lanes at once.
+ */
 #define RCHAR_HALF_OPEN_PER_PEER	16
 #define RCHAR_HALF_OPEN			64
 
 /**
- * struct rchar_account - one peer address
- * @entry: of the table of accounts; accounts_lock, like @users
- * @users: links
- * @net: network namespace; the links hold it
- * @addr: the address; the port does not count
- * @held: bytes
- * @lingering: bytes that programs wrote and closed
+ * struct rchar_account - account of one peer address
+ * @entry: entry of the table of accounts; accounts_lock
+ * @users: links that use the account; accounts_lock
+ * @net: network namespace; the links hold references
+ * @addr: the address; the port is ignored
+ * @held: bytes held for the peer
+ * @lingering: bytes that programs wrote before close(), and that the peer has not acknowledged
  * @imports: sessions that import memory of this host
- * @ending_imports: those of them that are over, and still have their registrations
+ * @ending_imports: sessions of @imports that are DEAD and still have their registrations
  * @closing: sessions that linger
  * @waiting: sessions that no program has opened yet
  * @lanes: lanes of accepted links; accounts_lock
- * @half_open: lanes being accepted; accounts_lock
+ * @half_open: lanes whose handshake is not complete; accounts_lock
  */
 struct rchar_account {
 	struct hlist_node entry;

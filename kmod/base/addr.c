@@ -19,9 +19,11 @@ static const struct sockaddr_in6 *in6(const struct sockaddr_storage *a)
 }
 
 /**
- * rchar_addr_same_host() - same family and address, whatever the port?
- * @a: one
- * @b: the other; two of family AF_UNSPEC are the same
+ * rchar_addr_same_host() - do two addresses agree in all but the port?
+ * @a: one address
+ * @b: the other address
+ *
+ * Two addresses of family AF_UNSPEC agree. IPv6 addresses must also have the same scope.
  */
 bool rchar_addr_same_host(const struct sockaddr_storage *a,
 			  const struct sockaddr_storage *b)
@@ -37,9 +39,9 @@ bool rchar_addr_same_host(const struct sockaddr_storage *a,
 }
 
 /**
- * rchar_addr_hash_host() - the same for addresses of the same host
+ * rchar_addr_hash_host() - return a hash that rchar_addr_same_host() addresses share
  * @addr: the address
- * @seed: something that nobody else knows
+ * @seed: secret random number, so that peers cannot choose addresses that collide
  */
 u32 rchar_addr_hash_host(const struct sockaddr_storage *addr, u32 seed)
 {
@@ -52,9 +54,9 @@ u32 rchar_addr_hash_host(const struct sockaddr_storage *addr, u32 seed)
 }
 
 /**
- * rchar_addr_equal() - same family, address and port?
- * @a: one
- * @b: the other
+ * rchar_addr_equal() - do two addresses agree, including the port?
+ * @a: one address
+ * @b: the other address
  */
 bool rchar_addr_equal(const struct sockaddr_storage *a,
 		      const struct sockaddr_storage *b)
@@ -63,7 +65,7 @@ bool rchar_addr_equal(const struct sockaddr_storage *a,
 }
 
 /**
- * rchar_addr_any() - the wildcard address?
+ * rchar_addr_any() - is an address the wildcard address?
  * @a: the address
  */
 bool rchar_addr_any(const struct sockaddr_storage *a)
@@ -74,7 +76,7 @@ bool rchar_addr_any(const struct sockaddr_storage *a)
 }
 
 /**
- * rchar_addr_port() - the port in host byte order; 0 for AF_UNSPEC
+ * rchar_addr_port() - return the port in host byte order; 0 for AF_UNSPEC
  * @a: the address
  */
 u16 rchar_addr_port(const struct sockaddr_storage *a)
@@ -87,7 +89,7 @@ u16 rchar_addr_port(const struct sockaddr_storage *a)
 /**
  * rchar_addr_set_port() - set the port of an IPv4 or IPv6 address
  * @a: the address
- * @port: in host byte order
+ * @port: the port in host byte order
  */
 void rchar_addr_set_port(struct sockaddr_storage *a, u16 port)
 {
@@ -98,7 +100,7 @@ void rchar_addr_set_port(struct sockaddr_storage *a, u16 port)
 }
 
 /**
- * rchar_addr_scope() - interface of a link-local address; 0 for all others
+ * rchar_addr_scope() - return the scope id of an IPv6 address; 0 for other families
  * @a: the address
  */
 u32 rchar_addr_scope(const struct sockaddr_storage *a)
@@ -108,7 +110,7 @@ u32 rchar_addr_scope(const struct sockaddr_storage *a)
 
 /**
  * rchar_addr_set_scope() - set the interface of a link-local address
- * @a: the address; others stay as they are
+ * @a: the address; unchanged unless link-local IPv6
  * @ifindex: index of the interface
  */
 void rchar_addr_set_scope(struct sockaddr_storage *a, u32 ifindex)
@@ -119,7 +121,7 @@ void rchar_addr_set_scope(struct sockaddr_storage *a, u32 ifindex)
 }
 
 /**
- * rchar_addr_is_of_device() - does an interface have that address?
+ * rchar_addr_is_of_device() - does an interface have an address?
  * @net: network namespace
  * @a: the address
  * @ifindex: index of the interface
@@ -145,7 +147,7 @@ bool rchar_addr_is_of_device(struct net *net, const struct sockaddr_storage *a, 
 }
 
 /**
- * rchar_addr_len() - bytes of the address as user space knows it; 0 for AF_UNSPEC
+ * rchar_addr_len() - return the size of the sockaddr in user space; 0 for AF_UNSPEC
  * @a: the address
  */
 int rchar_addr_len(const struct sockaddr_storage *a)

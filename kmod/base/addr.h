@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Socket addresses: the few things done with them in more than one place. */
+/* Helpers for socket addresses. */
 #ifndef RCHAR_ADDR_H
 #define RCHAR_ADDR_H
 

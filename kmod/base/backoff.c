@@ -2,12 +2,12 @@
 #include "backoff.h"
 
 /**
- * rchar_backoff_ms() - wait before the next attempt
+ * rchar_backoff_ms() - return the delay before the next attempt to connect
  * @failures: attempts that failed in a row, at least 1
- * @random: any 32 random bits
+ * @random: 32 random bits
  *
- * 100 ms doubling to 5 s, of which the last quarter is random: hosts that lost the
- * same switch do not come back in step.
+ * The delay doubles with each failure, from 100 ms up to 5 s. The last quarter of the delay is
+ * random, so that hosts that lost the same switch do not reconnect at the same moment.
  *
  * Return: milliseconds, RCHAR_BACKOFF_MIN_MS * 3/4 to RCHAR_BACKOFF_MAX_MS.
  */

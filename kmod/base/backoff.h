@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How long to wait before the next attempt to connect. Pure. */
+/* The delay before the next attempt to connect. Pure functions. */
 #ifndef RCHAR_BACKOFF_H
 #define RCHAR_BACKOFF_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Chunks that were freed are used again. Not to save the allocator the work: kernels clear
- * every page they give away (init_on_alloc), and each of these is written over at once.
+ * Freed chunks are kept and used again. The purpose is to avoid clearing: a kernel may clear every
+ * page that it allocates (init_on_alloc), although payload overwrites each chunk at once.
  */
 #include "chunk.h"
 #include <linux/cgroup.h>
@@ -15,17 +15,18 @@
 #include <linux/workqueue.h>
 #include "compat/compat.h"
 
-/* So many wait on each node at most: what two sessions in full swing have in flight. */
+/* Maximum number of free chunks kept per node: about what two busy sessions have in flight. */
 #define KEPT_MAX	(SZ_4M / RCHAR_CHUNK_SIZE)
-/* Those that nobody needed for so long go back to the kernel. */
+/* Period after which free chunks that were not needed return to the page allocator. */
 #define IDLE_MS		1000
 
 /**
- * struct pool - the chunks of one node
- * @lock: protects the rest
- * @chunks: by page.lru; the last one freed is in front, its memory may be in a cache
+ * struct pool - free chunks of one node
+ * @lock: protects the other fields
+ * @chunks: free chunks, linked by page.lru. The chunk freed last is first, as its memory may still
+ *	    be in a CPU cache.
  * @nr: length of @chunks
- * @unused: the least that @nr has been since the last trim
+ * @unused: minimum of @nr since the last trim
  */
 struct pool {
 	spinlock_t lock;
@@ -39,7 +40,7 @@ static void chunk_trim(struct work_struct *work);
 static DECLARE_DELAYED_WORK(trim_work, chunk_trim);
 
 #ifdef RCHAR_DEBUG
-/* Who writes to a chunk after it was freed is found when it is used again. */
+/* Poison detects, at the next use of a chunk, that the chunk was written to after its free. */
 #define POISON	0x5d
 
 static void poison(struct page *chunk)
@@ -99,8 +100,8 @@ static bool chunk_keep(struct pool *pool, struct page *chunk)
 }
 
 /*
- * Will this be counted by a memory cgroup? Then it comes from the allocator, which counts, and
- * goes back there. In the root cgroup nothing is counted.
+ * Will a memory cgroup count the allocation? Such chunks come from the page allocator, which does
+ * the counting, and return there. The root cgroup counts nothing.
  */
 static bool chunk_counts(gfp_t gfp)
 {
@@ -119,14 +120,15 @@ static bool chunk_counts(gfp_t gfp)
 }
 
 /**
- * rchar_chunk_alloc() - memory for payload
+ * rchar_chunk_alloc() - allocate memory for payload
  * @len: bytes, up to RCHAR_CHUNK_SIZE
- * @gfp: how to allocate
+ * @gfp: allocation flags
  *
- * What was in it before is still there: never let anybody see more than was written.
+ * The memory is not cleared and may hold old payload. Callers must never expose bytes that they
+ * have not written.
  *
  * Context: any but hard interrupt, as @gfp allows.
- * Return: pages that follow on each other, with a kernel address, or NULL.
+ * Return: contiguous pages with a kernel address, or NULL.
  */
 struct page *rchar_chunk_alloc(size_t len, gfp_t gfp)
 {
@@ -139,7 +141,7 @@ struct page *rchar_chunk_alloc(size_t len, gfp_t gfp)
 }
 
 /**
- * rchar_chunk_free() - free it
+ * rchar_chunk_free() - free a chunk
  * @chunk: from rchar_chunk_alloc(); not mapped for any device
  *
  * Context: any but hard interrupt.
@@ -153,7 +155,7 @@ void rchar_chunk_free(struct page *chunk)
 		__free_pages(chunk, order);
 }
 
-/* Free those that nobody needs, or all. */
+/* Free the chunks that were not needed since the last trim, or all chunks. */
 static void chunk_shrink(struct pool *pool, bool all)
 {
 	struct page *chunk, *tmp;
@@ -185,7 +187,7 @@ static void chunk_trim(struct work_struct *work)
 }
 
 /**
- * rchar_chunk_init() - at module load
+ * rchar_chunk_init() - create the pools at module load
  *
  * Return: 0 or -ENOMEM.
  */
@@ -204,7 +206,7 @@ int rchar_chunk_init(void)
 }
 
 /**
- * rchar_chunk_exit() - at module unload, when all chunks are free
+ * rchar_chunk_exit() - free the pools at module unload, after all chunks are freed
  */
 void rchar_chunk_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Memory for payload. */
+/* Chunks: memory for payload. */
 #ifndef RCHAR_CHUNK_H
 #define RCHAR_CHUNK_H
 
@@ -7,15 +7,15 @@
 #include <linux/sizes.h>
 
 /*
- * Payloads are in chunks of 16 KiB, or of a page where pages are larger: few SGEs, few
- * mappings and few allocations, and still what the page allocator finds without effort
- * (below PAGE_ALLOC_COSTLY_ORDER).
+ * A chunk is 16 KiB, or one page where pages are larger. A payload thus needs few SGEs, few
+ * mappings and few allocations. The order stays below PAGE_ALLOC_COSTLY_ORDER, so the page
+ * allocator finds chunks without effort.
  */
 #define RCHAR_CHUNK_SIZE	(PAGE_SIZE < SZ_16K ? SZ_16K : PAGE_SIZE)
 
 /*
- * For memory that a program asks for: its memory cgroup counts it, and is told no rather than
- * that somebody in it is killed.
+ * Flags for memory that a program asks for. The program's memory cgroup counts the memory. When the
+ * cgroup is full, the allocation fails; the OOM killer is not invoked.
  */
 #define RCHAR_GFP_PROGRAM	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 

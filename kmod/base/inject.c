@@ -28,8 +28,8 @@ static const char *const fault_names[__RCHAR_FAULT_MAX] = {
 };
 
 /**
- * rchar_inject() - shall this fail now?
- * @fault: what would
+ * rchar_inject() - must an operation fail now?
+ * @fault: the operation
  *
  * Context: any.
  */
@@ -58,13 +58,13 @@ static void init_faults(void)
 
 #endif
 
-/* ---- what is alive ---- */
+/* ---- live objects ---- */
 
 static unsigned int longest_walk;
 
 /**
- * rchar_inject_walked() - a list that a peer could have made long was walked
- * @entries: how many of them
+ * rchar_inject_walked() - record the walk of a list that a peer can make long
+ * @entries: list entries visited
  *
  * Context: any.
  */
@@ -97,8 +97,8 @@ static const char *const delay_names[__RCHAR_DELAY_MAX] = {
 };
 
 /**
- * rchar_inject_delay() - wait here, when a test has asked for it
- * @delay: where
+ * rchar_inject_delay() - sleep, when a test has set a delay
+ * @delay: the point in the code
  *
  * Context: process; sleeps.
  */
@@ -111,7 +111,7 @@ void rchar_inject_delay(enum rchar_delay delay)
 }
 
 /**
- * rchar_inject_init() - at module load, before anything can fail
+ * rchar_inject_init() - create the debugfs files at module load, before any fault point is reached
  */
 void rchar_inject_init(void)
 {
@@ -125,7 +125,7 @@ void rchar_inject_init(void)
 }
 
 /**
- * rchar_inject_exit() - at module unload
+ * rchar_inject_exit() - remove the debugfs files at module unload
  */
 void rchar_inject_exit(void)
 {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Faults and delays on purpose, for test builds, in /sys/kernel/debug/rdma_char/. Faults
- * are what soft devices never do by themselves; they need a kernel with fault injection,
- * whose Documentation/fault-injection/ says how they are set. A delay is a number of
- * microseconds. The file "objects" counts what is alive, and the bytes held for peers; its
- * longest_walk is how many entries of a list one frame of a peer made this host look at.
+/*
+ * Deliberate faults and delays for test builds, in /sys/kernel/debug/rdma_char/.
+ *
+ * The faults are failures that soft devices never cause by themselves. They need a kernel with
+ * fault injection; Documentation/fault-injection/ describes how to set them. A delay is a number
+ * of microseconds.
+ *
+ * The file "objects" counts the objects that are alive and the bytes held for peers. Its
+ * longest_walk is the largest number of list entries that one lookup for a peer visited.
  */
 #ifndef RCHAR_INJECT_H
 #define RCHAR_INJECT_H
@@ -11,13 +15,13 @@
 #include <linux/types.h>
 
 /**
- * enum rchar_fault - what can be made to fail
- * @RCHAR_FAULT_QP: the queue pair goes to the error state after a post
- * @RCHAR_FAULT_POST_SEND: ib_post_send() refuses
- * @RCHAR_FAULT_POST_RECV: ib_post_recv() refuses
- * @RCHAR_FAULT_MAP: a DMA mapping cannot be made
- * @RCHAR_FAULT_VERBS: what a connection or a listener is made of cannot be made
- * @__RCHAR_FAULT_MAX: behind the last
+ * enum rchar_fault - operations that a test can make fail
+ * @RCHAR_FAULT_QP: the queue pair enters the error state after a post
+ * @RCHAR_FAULT_POST_SEND: ib_post_send() fails
+ * @RCHAR_FAULT_POST_RECV: ib_post_recv() fails
+ * @RCHAR_FAULT_MAP: a DMA mapping fails
+ * @RCHAR_FAULT_VERBS: creating an object of a connection or a listener fails
+ * @__RCHAR_FAULT_MAX: number of faults
  */
 enum rchar_fault {
 	RCHAR_FAULT_QP,
@@ -29,10 +33,11 @@ enum rchar_fault {
 };
 
 /**
- * enum rchar_delay - where a test build can be made to wait, so that a race is certain
- * @RCHAR_DELAY_CONCLUDE: a large write, between its decision and its end
- * @RCHAR_DELAY_REGISTER: a batch of registrations, as behind a peer that takes frames slowly
- * @__RCHAR_DELAY_MAX: behind the last
+ * enum rchar_delay - points at which a test can make the module wait, to force a race
+ * @RCHAR_DELAY_CONCLUDE: a rendezvous, after the writer has decided its outcome and before the
+ *			  writer acts on the outcome
+ * @RCHAR_DELAY_REGISTER: a batch of registrations, as if the peer took frames slowly
+ * @__RCHAR_DELAY_MAX: number of delays
  */
 enum rchar_delay {
 	RCHAR_DELAY_CONCLUDE,
@@ -41,7 +46,7 @@ enum rchar_delay {
 };
 
 /**
- * rchar_inject_verbs() - like a verb that fails
+ * rchar_inject_verbs() - return the error of a failing verb, when a test has asked for it
  *
  * Return: 0 or -ENOMEM.
  */

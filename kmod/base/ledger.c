@@ -24,8 +24,8 @@ static const char *const names[__RCHAR_OBJ_MAX] = {
 };
 
 /**
- * rchar_ledger_add() - an object was created
- * @kind: what it is
+ * rchar_ledger_add() - count an object that is created
+ * @kind: kind of the object
  */
 void rchar_ledger_add(enum rchar_object kind)
 {
@@ -33,8 +33,8 @@ void rchar_ledger_add(enum rchar_object kind)
 }
 
 /**
- * rchar_ledger_del() - an object is about to be freed
- * @kind: what it is
+ * rchar_ledger_del() - uncount an object that is freed
+ * @kind: kind of the object
  */
 void rchar_ledger_del(enum rchar_object kind)
 {
@@ -43,8 +43,8 @@ void rchar_ledger_del(enum rchar_object kind)
 }
 
 /**
- * rchar_ledger_count() - objects alive now
- * @kind: what they are
+ * rchar_ledger_count() - return the number of live objects
+ * @kind: kind of the objects
  */
 unsigned int rchar_ledger_count(enum rchar_object kind)
 {
@@ -52,8 +52,8 @@ unsigned int rchar_ledger_count(enum rchar_object kind)
 }
 
 /**
- * rchar_ledger_name() - for tests
- * @kind: what they are
+ * rchar_ledger_name() - return the name of a kind of objects, for debugfs
+ * @kind: kind of the objects
  */
 const char *rchar_ledger_name(enum rchar_object kind)
 {
@@ -61,10 +61,10 @@ const char *rchar_ledger_name(enum rchar_object kind)
 }
 
 /**
- * rchar_ledger_wait() - wait until all objects of a kind are gone
- * @kind: what they are
+ * rchar_ledger_wait() - wait until all objects of a kind are freed
+ * @kind: kind of the objects
  *
- * Context: process; only when nothing can create another one.
+ * Context: process; only when no new object of the kind can be created.
  */
 void rchar_ledger_wait(enum rchar_object kind)
 {
@@ -72,9 +72,9 @@ void rchar_ledger_wait(enum rchar_object kind)
 }
 
 /**
- * rchar_ledger_check() - complain about anything that is still alive
+ * rchar_ledger_check() - warn about objects that are still alive
  *
- * For the very end of module exit.
+ * The last step of module exit.
  */
 void rchar_ledger_check(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The object ledger: how many objects of each kind are alive. Module exit waits for
- * all of them to be gone, and a test run fails when they are not.
+ * The object ledger counts the live objects of each kind. Module exit waits until all are freed,
+ * and warns about any that is left; the warning fails a test run.
  */
 #ifndef RCHAR_LEDGER_H
 #define RCHAR_LEDGER_H

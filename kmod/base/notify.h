@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events of the netlink family: the one call that goes up from every layer. Any context but
- * hard interrupt; lost when memory is short, as netlink is.
+ * Events of the netlink family. All layers call these functions, although netlink is a higher
+ * layer. Context: any but hard interrupt. An event is lost when memory is short, as netlink allows.
  */
 #ifndef RCHAR_NOTIFY_H
 #define RCHAR_NOTIFY_H

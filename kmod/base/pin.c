@@ -5,9 +5,9 @@
 #include <linux/sched/signal.h>
 
 /*
- * Look and count in one step: of two threads that ask for the last pages one is refused.
- * RLIMIT_MEMLOCK limits what verbs register (ib_umem_get() in
- * drivers/infiniband/core/umem.c), so it limits this too.
+ * Check the limit and count the pages in one atomic step: of two threads that ask for the last
+ * pages, one is refused. RLIMIT_MEMLOCK limits memory that verbs register (ib_umem_get() in
+ * drivers/infiniband/core/umem.c), so RLIMIT_MEMLOCK also limits the pages pinned here.
  */
 static bool pin_charge(struct mm_struct *mm, unsigned int nr)
 {
@@ -25,14 +25,15 @@ static bool pin_charge(struct mm_struct *mm, unsigned int nr)
  * rchar_pin() - pin pages of the calling program
  * @addr: any address in the first page
  * @nr: pages, at least 1
- * @write: the device will write to them
+ * @write: the device will write to the pages
  * @pages: set to the pages
  *
- * Pages may stay pinned for as long as a peer likes, hence FOLL_LONGTERM.
+ * A peer determines how long the pages stay pinned, hence FOLL_LONGTERM.
  *
  * Context: process with an mm; may sleep to fault pages in.
- * Return: pages pinned, which may be fewer than @nr; -ENOMEM when RLIMIT_MEMLOCK is in the
- * way; -EFAULT when there is no memory at @addr; or what pin_user_pages_fast() says.
+ * Return: the number of pages pinned, which may be less than @nr; -ENOMEM without an mm or when
+ * RLIMIT_MEMLOCK does not allow @nr more pages; -EFAULT when no memory is mapped at @addr; or an
+ * error of pin_user_pages_fast().
  */
 int rchar_pin(unsigned long addr, unsigned int nr, bool write, struct page **pages)
 {
@@ -50,12 +51,12 @@ int rchar_pin(unsigned long addr, unsigned int nr, bool write, struct page **pag
 
 /**
  * rchar_unpin() - undo rchar_pin()
- * @mm: of the program that pinned them
+ * @mm: mm of the program that pinned the pages
  * @pages: the pages
- * @nr: how many
- * @dirty: the device wrote to them, and somebody may have cleaned them since
+ * @nr: number of pages
+ * @dirty: mark the pages dirty: the device wrote to them, and they may have been cleaned since
  *
- * Context: any but hard interrupt; with @dirty it may sleep.
+ * Context: any but hard interrupt; process context with @dirty, as this may sleep.
  */
 void rchar_unpin(struct mm_struct *mm, struct page **pages, unsigned int nr, bool dirty)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Pages of a program, pinned for a device, and the limit that they count against. */
+/* Pin pages of a program for a device, and charge them to the program's RLIMIT_MEMLOCK. */
 #ifndef RCHAR_PIN_H
 #define RCHAR_PIN_H
 

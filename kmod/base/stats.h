@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Counters that only grow. */
+/* Counters that never decrease. */
 #ifndef RCHAR_STATS_H
 #define RCHAR_STATS_H
 
@@ -7,10 +7,10 @@
 #include <linux/types.h>
 
 /**
- * struct rchar_stats - what a channel or a link has done
+ * struct rchar_stats - counters of a channel or a link
  *
- * The fields are those of enum rchar_stats_attr; a channel uses those about bytes and
- * sessions, a link those about frames and connections.
+ * The fields match enum rchar_stats_attr. Channels and links both count bytes. A channel also
+ * counts sessions and their operations; a link also counts frames and connections.
  */
 struct rchar_stats {
 	atomic64_t rx_bytes;

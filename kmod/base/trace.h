@@ -10,7 +10,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-/* What events are made from: tracepoints.c knows. States, reasons and errors are enums. */
+/* tracepoints.c includes the definitions of these types. States, reasons and errors are enums. */
 struct rchar_hdr;
 struct rchar_lane;
 struct rchar_link;
