@@ -2,10 +2,10 @@
 #include "credit.h"
 
 /**
- * rchar_credit_init() - at the start of a connection
+ * rchar_credit_init() - set the credits at the start of a connection
  * @c: the credits
- * @tx_max: receive buffers the peer has posted, from its private data
- * @rx_max: receive buffers posted here, all known to the peer
+ * @tx_max: receive buffers that the peer has posted, from its private data
+ * @rx_max: receive buffers posted on this side; private data has told the peer of all
  */
 void rchar_credit_init(struct rchar_credit *c, u16 tx_max, u16 rx_max)
 {
@@ -16,7 +16,7 @@ void rchar_credit_init(struct rchar_credit *c, u16 tx_max, u16 rx_max)
 }
 
 /**
- * rchar_credit_may_send() - may a frame be sent now?
+ * rchar_credit_may_send() - do the credits allow a frame now?
  * @c: the credits
  */
 bool rchar_credit_may_send(const struct rchar_credit *c)
@@ -25,10 +25,10 @@ bool rchar_credit_may_send(const struct rchar_credit *c)
 }
 
 /**
- * rchar_credit_send() - account for one frame about to be sent
- * @c: the credits; rchar_credit_may_send() said yes
+ * rchar_credit_send() - spend one credit on a frame that is about to be sent
+ * @c: the credits; rchar_credit_may_send() returned true
  *
- * Return: the credits to grant in its header.
+ * Return: the credits to grant in the header of the frame.
  */
 u16 rchar_credit_send(struct rchar_credit *c)
 {
@@ -40,11 +40,11 @@ u16 rchar_credit_send(struct rchar_credit *c)
 }
 
 /**
- * rchar_credit_receive() - take what a frame of the peer grants
+ * rchar_credit_receive() - take the credits that a frame of the peer grants
  * @c: the credits
- * @credits: from its header
+ * @credits: credits in the header of the frame
  *
- * Return: false when that is more than the peer can have posted.
+ * Return: true; or false when the peer cannot have posted so many buffers. Nothing changes then.
  */
 bool rchar_credit_receive(struct rchar_credit *c, u16 credits)
 {
@@ -55,7 +55,7 @@ bool rchar_credit_receive(struct rchar_credit *c, u16 credits)
 }
 
 /**
- * rchar_credit_posted() - one more receive buffer is posted here
+ * rchar_credit_posted() - count a receive buffer posted on this side
  * @c: the credits
  */
 void rchar_credit_posted(struct rchar_credit *c)
@@ -65,12 +65,14 @@ void rchar_credit_posted(struct rchar_credit *c)
 }
 
 /**
- * rchar_credit_due() - is it time to grant even without another frame to send?
+ * rchar_credit_due() - must a frame be sent only to grant credits?
  * @c: the credits
  *
- * A quarter of the buffers: rare enough to cost little, early enough that the
- * sender does not run dry. Never a single one: a frame that only grants earns the
- * other side one credit, and two idle sides would answer each other for ever.
+ * Such a frame is due once a quarter of the receive buffers can be granted. That is rare enough to
+ * cost little, and early enough that the peer does not run out of credits.
+ *
+ * Such a frame never grants a single credit. Its receiver could grant one credit in return, for the
+ * buffer that the frame used, and two idle sides would answer each other forever.
  */
 bool rchar_credit_due(const struct rchar_credit *c)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Credits: how many frames each side of a lane may send. Pure.
+ * Credits: how many frames each side of a lane may send. Pure functions.
  *
- * One credit is one receive buffer posted at the peer. The rule that makes
- * receiver-not-ready impossible (iWARP has no RNR: a SEND without a buffer breaks
- * the connection; InfiniBand's default wait is 655 ms): never send without a credit,
- * and let the last one only carry a frame that itself grants credits, so that two
- * sides that both spent all but one can always tell each other. It is the rule of
- * net/rds/ib_send.c.
+ * One credit stands for one receive buffer posted at the peer. Two rules make receiver-not-ready
+ * impossible. A side never sends without a credit. A side spends its last credit only on a frame
+ * that itself grants credits. Two sides with one credit each can thus always grant each other
+ * more. net/rds/ib_send.c has the same rules.
+ *
+ * Receiver-not-ready must not happen: iWARP has no RNR, and a SEND without a buffer breaks the
+ * connection. InfiniBand's default wait is 655 ms.
  */
 #ifndef RCHAR_CREDIT_H
 #define RCHAR_CREDIT_H
@@ -15,11 +16,11 @@
 #include <linux/types.h>
 
 /**
- * struct rchar_credit - both directions of one lane
- * @tx: frames that may be sent now
- * @tx_max: receive buffers of the peer; @tx never exceeds it
- * @grant: buffers posted here that the peer has not been told of
- * @rx_max: receive buffers here
+ * struct rchar_credit - credits of one lane, in both directions
+ * @tx: credits left: frames that this side may send
+ * @tx_max: receive buffers of the peer; the upper limit of @tx
+ * @grant: buffers posted on this side that no frame has granted to the peer yet
+ * @rx_max: receive buffers of this side
  */
 struct rchar_credit {
 	u16 tx;

@@ -5,7 +5,7 @@
 #include <asm/byteorder.h>
 #include "uapi/linux/rdma_char.h"
 
-/* What each op may look like. A length of ANY is bounded by the receive buffer. */
+/* In a rule, a maximum length of ANY means that only the receive buffer limits the length. */
 #define ANY 0xffffffffu
 
 struct op_rule {
@@ -54,9 +54,9 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 };
 
 /**
- * rchar_hdr_encode() - host form to wire form
- * @wire: where to write
- * @hdr: what to write
+ * rchar_hdr_encode() - convert a header from host form to wire form
+ * @wire: set to the wire form
+ * @hdr: the host form
  */
 void rchar_hdr_encode(struct rchar_wire_hdr *wire, const struct rchar_hdr *hdr)
 {
@@ -71,9 +71,9 @@ void rchar_hdr_encode(struct rchar_wire_hdr *wire, const struct rchar_hdr *hdr)
 }
 
 /**
- * rchar_hdr_decode() - wire form to host form, unchecked
- * @hdr: where to write
- * @wire: what arrived
+ * rchar_hdr_decode() - convert a header from wire form to host form, without checks
+ * @hdr: set to the host form
+ * @wire: the wire form
  */
 void rchar_hdr_decode(struct rchar_hdr *hdr, const struct rchar_wire_hdr *wire)
 {
@@ -93,14 +93,14 @@ static const struct op_rule *find_rule(u8 op)
 }
 
 /**
- * rchar_hdr_check() - is a header that arrived well formed by itself?
+ * rchar_hdr_check() - check that a received header is well formed
  * @hdr: the decoded header
  * @byte_len: bytes received, header included
- * @max_payload: size of the receive buffer behind the header
+ * @max_payload: size of the receive buffer after the header
  *
- * Sequence, ack and credits are checked against the state of the lane elsewhere.
+ * The flow and the lane check the sequence number, the ack and the credits.
  *
- * Return: RCHAR_FRAME_OK, or the first thing that is wrong.
+ * Return: RCHAR_FRAME_OK, or the first error found.
  */
 enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
 				       u32 byte_len, u32 max_payload)
@@ -125,8 +125,8 @@ enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
 }
 
 /**
- * rchar_op_sequenced() - does this op carry a sequence number?
- * @op: a valid enum rchar_op
+ * rchar_op_sequenced() - does a frame with this op carry a sequence number?
+ * @op: any value; an unknown op is not sequenced
  */
 bool rchar_op_sequenced(u8 op)
 {
@@ -136,7 +136,7 @@ bool rchar_op_sequenced(u8 op)
 }
 
 /**
- * rchar_op_name() - for traces and logs
+ * rchar_op_name() - return the name of an op, for traces and logs
  * @op: any value
  */
 const char *rchar_op_name(u8 op)
@@ -147,7 +147,7 @@ const char *rchar_op_name(u8 op)
 }
 
 /**
- * rchar_frame_error_name() - what is wrong with a frame, in words
+ * rchar_frame_error_name() - return a description of a frame error
  * @err: enum rchar_frame_error
  */
 const char *rchar_frame_error_name(enum rchar_frame_error err)
@@ -176,11 +176,11 @@ static bool name_char(char c)
 }
 
 /**
- * rchar_name_valid() - is this a channel name, [A-Za-z0-9][A-Za-z0-9._-]{0,30}?
- * @name: the bytes, not necessarily terminated
- * @len: how many
+ * rchar_name_valid() - is a string a channel name, [A-Za-z0-9][A-Za-z0-9._-]{0,30}?
+ * @name: the string, not necessarily terminated
+ * @len: bytes of the string
  *
- * No '/', no leading '.': the name becomes a file name under /dev/rchar.
+ * A '/' or a leading '.' is not allowed, because the name is a file name under /dev/rchar.
  */
 bool rchar_name_valid(const char *name, size_t len)
 {
@@ -204,16 +204,17 @@ static bool max_message_valid(u32 type, u32 max_message)
 	case RCHAR_TYPE_MESSAGE:
 		return max_message && max_message <= RCHAR_WIRE_MESSAGE_MAX;
 	default:
-		return true;	/* the type is refused */
+		return true;	/* an unknown type is refused later */
 	}
 }
 
 /**
- * rchar_open_check() - is the payload of an OPEN well formed?
- * @open: the payload, of its exact length
+ * rchar_open_check() - check the payload of an OPEN
+ * @open: the payload; its length is correct
  *
- * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD. An unknown type is fine here:
- * it is refused with a reason, it does not break the lane.
+ * An unknown type passes this check. The acceptor then answers REFUSED, and the lane stays up.
+ *
+ * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
  */
 enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open)
 {
@@ -234,10 +235,10 @@ enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open)
 }
 
 /**
- * rchar_open_max_message() - the longest message that the peer announces
- * @open: rchar_open_check() found it well formed
+ * rchar_open_max_message() - return the length of the longest message that the peer announces
+ * @open: payload of an OPEN, checked by rchar_open_check()
  *
- * Return: bytes; 0 when sessions of that type have no messages.
+ * Return: bytes; 0 for all types but message channels.
  */
 u32 rchar_open_max_message(const struct rchar_wire_open *open)
 {
@@ -245,8 +246,8 @@ u32 rchar_open_max_message(const struct rchar_wire_open *open)
 }
 
 /**
- * rchar_opened_check() - is the payload of an OPENED well formed?
- * @opened: the payload, of its exact length
+ * rchar_opened_check() - check the fixed part of the payload of an OPENED
+ * @opened: the payload; its length is correct
  * @type: enum rchar_channel_type of the session
  *
  * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
@@ -264,8 +265,8 @@ enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened
 }
 
 /**
- * rchar_region_check() - is what OPENED says of a region well formed?
- * @region: the part behind struct rchar_wire_opened
+ * rchar_region_check() - check the description of a region in an OPENED
+ * @region: the part after struct rchar_wire_opened
  *
  * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
  */
@@ -284,7 +285,7 @@ enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region
 }
 
 /**
- * rchar_rndv_check() - is a RNDV well formed?
+ * rchar_rndv_check() - check the payload of a RNDV
  * @rndv: the payload
  *
  * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
@@ -300,9 +301,9 @@ enum rchar_frame_error rchar_rndv_check(const struct rchar_wire_rndv *rndv)
 }
 
 /**
- * rchar_map_check() - is a MAP well formed?
- * @map: its beginning
- * @len: payload bytes
+ * rchar_map_check() - check the payload of a MAP
+ * @map: the part before the keys
+ * @len: payload bytes of the frame
  * @size: bytes of the region
  *
  * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
@@ -323,11 +324,9 @@ enum rchar_frame_error rchar_map_check(const struct rchar_wire_map *map, u32 len
 }
 
 /**
- * rchar_window_valid() - may a peer's first window be what it says?
- * @window: from OPEN or OPENED
- * @max_message: from the same frame; 0 for streams
- *
- * Who announces a message size has room for such a message.
+ * rchar_window_valid() - is the first window of a peer valid?
+ * @window: window in the header of OPEN or OPENED
+ * @max_message: longest message for which the window must have room; 0: none
  */
 bool rchar_window_valid(u32 window, u32 max_message)
 {

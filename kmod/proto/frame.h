@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Frame headers in host form: encode, decode, check. Pure: no state, no side
+ * Frame headers in host form: encode, decode, check. Pure functions without state or side
  * effects; selftests/unit/ runs the same source in user space.
  */
 #ifndef RCHAR_FRAME_H
@@ -15,10 +15,10 @@
  * @flags: RCHAR_FRAME_*
  * @credits: receive buffers newly posted by the sender
  * @len: payload bytes
- * @session: session id, 0 for frames about the lane
- * @seq: sequence number, 0 for frames that are not sequenced
- * @ack: next sequence number the sender expects
- * @window: byte offset up to which the peer may send in this session
+ * @session: session id, 0 in frames about the lane
+ * @seq: sequence number, 0 in frames that are not sequenced
+ * @ack: next sequence number that the sender expects
+ * @window: byte offset up to which the receiver of the frame may send in this session
  */
 struct rchar_hdr {
 	u8 op;
@@ -31,7 +31,7 @@ struct rchar_hdr {
 	u32 window;
 };
 
-/* What is wrong with a frame; 0 is fine. */
+/* Errors of a frame; 0 means that the frame is valid. */
 enum rchar_frame_error {
 	RCHAR_FRAME_OK,
 	RCHAR_FRAME_SHORT,	/* fewer bytes than a header */
@@ -43,7 +43,7 @@ enum rchar_frame_error {
 	RCHAR_FRAME_BAD_ACK,
 	RCHAR_FRAME_BAD_CREDITS,
 	RCHAR_FRAME_BAD_PAYLOAD,
-	RCHAR_FRAME_BAD_STATE,	/* fine, but not now */
+	RCHAR_FRAME_BAD_STATE,	/* well formed, but not allowed in the current state */
 	__RCHAR_FRAME_ERROR_MAX
 };
 
@@ -53,7 +53,7 @@ enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
 				       u32 byte_len, u32 max_payload);
 bool rchar_op_sequenced(u8 op);
 
-/* Bytes of a program, which a window bounds; all other ops are control. */
+/* Does a frame carry a program's bytes, which the window bounds? All other ops are control. */
 static inline bool rchar_op_carries_data(u8 op)
 {
 	return op == RCHAR_OP_DATA || op == RCHAR_OP_MSG;

@@ -5,9 +5,9 @@
 #include <asm/byteorder.h>
 
 /**
- * rchar_privdata_encode() - host form to wire form
- * @wire: where to write
- * @conn: what to write
+ * rchar_privdata_encode() - convert private data from host form to wire form
+ * @wire: set to the wire form
+ * @conn: the host form
  */
 void rchar_privdata_encode(struct rchar_wire_privdata *wire, const struct rchar_privdata *conn)
 {
@@ -39,13 +39,13 @@ static bool fields_sane(const struct rchar_privdata *c)
 }
 
 /**
- * rchar_privdata_decode() - check private data that arrived and take it apart
- * @conn: where to write; complete only when all is well
+ * rchar_privdata_decode() - check received private data, and convert the data to host form
+ * @conn: set to the host form; valid only when RCHAR_PRIVDATA_OK is returned
  * @data: the private data; may be unaligned
- * @len: its length as the CM tells it. InfiniBand always tells the maximum and pads
- *	 with zeros, iWARP tells the exact length: it is a bound, not a fact.
+ * @len: length that the CM reports. InfiniBand always reports the maximum and pads with zeros;
+ *	 iWARP reports the exact length. @len is thus only an upper limit.
  *
- * Return: RCHAR_PRIVDATA_OK, or the first thing that is wrong.
+ * Return: RCHAR_PRIVDATA_OK, or the first error found.
  */
 enum rchar_privdata_error rchar_privdata_decode(struct rchar_privdata *conn, const void *data,
 					size_t len)
@@ -75,8 +75,8 @@ enum rchar_privdata_error rchar_privdata_decode(struct rchar_privdata *conn, con
 }
 
 /**
- * rchar_reject_encode() - private data of a reject
- * @wire: where to write
+ * rchar_reject_encode() - fill in the private data of a reject
+ * @wire: set to the wire form
  * @reason: enum rchar_reason
  * @error: positive errno, for the peer's logs
  */
@@ -91,14 +91,14 @@ void rchar_reject_encode(struct rchar_wire_reject *wire, u16 reason, u32 error)
 }
 
 /**
- * rchar_reject_decode() - did one of us send this reject?
- * @data: its private data, or NULL
- * @len: bound of its length
+ * rchar_reject_decode() - did this module's protocol, at the peer, send a reject?
+ * @data: private data of the reject, or NULL
+ * @len: upper limit of the length of @data
  * @reason: set to the peer's reason
  *
- * The CM's own idea of who rejected is not used: it is wrong for siw
- * (rdma_is_consumer_reject() in drivers/infiniband/core/cma.c wants another errno
- * than siw reports).
+ * The CM's own answer to this question is wrong for siw and is not used:
+ * rdma_is_consumer_reject() in drivers/infiniband/core/cma.c expects another errno than siw
+ * reports.
  */
 bool rchar_reject_decode(const void *data, size_t len, u16 *reason)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Private data of connection requests, replies and rejects in host form: encode,
- * decode, check. Pure.
+ * decode, check. Pure functions.
  */
 #ifndef RCHAR_PRIVDATA_H
 #define RCHAR_PRIVDATA_H
@@ -10,17 +10,17 @@
 #include "wire.h"
 
 /**
- * struct rchar_privdata - what one side says of itself when a connection is made
- * @link_id: the link this connection is a lane of
- * @epoch: the acceptor's mark of that link; 0 in a request that starts afresh
- * @attempt: counts the initiator's attempts
+ * struct rchar_privdata - parameters that one side sends when a connection is established
+ * @link_id: the link to which the connection belongs as a lane
+ * @epoch: the epoch that the acceptor chose for the link; 0 in a request that starts a new epoch
+ * @attempt: number of the initiator's attempt
  * @caps: RCHAR_CAP_*
- * @frame_size: payload bytes of each of its receive buffers
- * @resume: next sequence number it expects
- * @depth: receive buffers it has posted
+ * @frame_size: payload bytes of each of the sender's receive buffers
+ * @resume: next sequence number that the sender expects
+ * @depth: receive buffers that the sender has posted
  * @lane: index of the lane
- * @lanes: lanes it would like
- * @nonce: random, fresh for every attempt
+ * @lanes: number of lanes that the sender wants
+ * @nonce: random, new in every attempt
  */
 struct rchar_privdata {
 	u64 link_id;
@@ -35,7 +35,7 @@ struct rchar_privdata {
 	u8 nonce[RCHAR_WIRE_NONCE_LEN];
 };
 
-/* How well formed private data is. */
+/* Errors of private data. */
 enum rchar_privdata_error {
 	RCHAR_PRIVDATA_OK,
 	RCHAR_PRIVDATA_SHORT,

@@ -5,7 +5,7 @@
 
 #define TO(state) (1u << (state))
 
-/* Indexed by the state moved from: the set of states it may move to. */
+/* Indexed by the old state: the set of legal new states. */
 static const unsigned int lane_moves[] = {
 	[RCHAR_LANE_INIT] = TO(RCHAR_LANE_RESOLVING_ADDR) |
 			    TO(RCHAR_LANE_ACCEPTING) | TO(RCHAR_LANE_CLOSING),
@@ -49,9 +49,9 @@ static bool legal(const unsigned int *moves, size_t n, unsigned int from,
 }
 
 /**
- * rchar_lane_move_legal() - may a lane go from one state to another?
- * @from: the state it is in
- * @to: the state it is to be in
+ * rchar_lane_move_legal() - may a lane move from one state to another?
+ * @from: the old state
+ * @to: the new state
  */
 bool rchar_lane_move_legal(enum rchar_lane_state from, enum rchar_lane_state to)
 {
@@ -59,9 +59,9 @@ bool rchar_lane_move_legal(enum rchar_lane_state from, enum rchar_lane_state to)
 }
 
 /**
- * rchar_link_move_legal() - may a link go from one state to another?
- * @from: the state it is in
- * @to: the state it is to be in
+ * rchar_link_move_legal() - may a link move from one state to another?
+ * @from: the old state
+ * @to: the new state
  */
 bool rchar_link_move_legal(enum rchar_link_state from, enum rchar_link_state to)
 {
@@ -69,9 +69,9 @@ bool rchar_link_move_legal(enum rchar_link_state from, enum rchar_link_state to)
 }
 
 /**
- * rchar_session_move_legal() - may a session go from one state to another?
- * @from: the state it is in
- * @to: the state it is to be in
+ * rchar_session_move_legal() - may a session move from one state to another?
+ * @from: the old state
+ * @to: the new state
  */
 bool rchar_session_move_legal(enum rchar_session_state from,
 			      enum rchar_session_state to)
@@ -85,7 +85,7 @@ static const char *name(const char *const *names, size_t n, unsigned int i)
 }
 
 /**
- * rchar_lane_state_name() - for traces and logs
+ * rchar_lane_state_name() - return the name of a state, for traces and logs
  * @state: any value
  */
 const char *rchar_lane_state_name(enum rchar_lane_state state)
@@ -106,7 +106,7 @@ const char *rchar_lane_state_name(enum rchar_lane_state state)
 }
 
 /**
- * rchar_link_state_name() - for traces and logs
+ * rchar_link_state_name() - return the name of a state, for traces and logs
  * @state: any value
  */
 const char *rchar_link_state_name(enum rchar_link_state state)
@@ -122,7 +122,7 @@ const char *rchar_link_state_name(enum rchar_link_state state)
 }
 
 /**
- * rchar_session_state_name() - for traces and logs
+ * rchar_session_state_name() - return the name of a state, for traces and logs
  * @state: any value
  */
 const char *rchar_session_state_name(enum rchar_session_state state)
@@ -141,7 +141,7 @@ const char *rchar_session_state_name(enum rchar_session_state state)
 
 struct reason {
 	const char *name;
-	int error;	/* what a program's system call returns for it */
+	int error;	/* negative errno that a program's system calls return */
 };
 
 static const struct reason reasons[__RCHAR_REASON_MAX] = {
@@ -179,8 +179,10 @@ static const struct reason reasons[__RCHAR_REASON_MAX] = {
 };
 
 /**
- * rchar_reason_name() - for traces and logs; the tool has the same words
+ * rchar_reason_name() - return the name of a reason, for traces and logs
  * @reason: any value
+ *
+ * The command-line tool uses the same names.
  */
 const char *rchar_reason_name(enum rchar_reason reason)
 {
@@ -188,8 +190,8 @@ const char *rchar_reason_name(enum rchar_reason reason)
 }
 
 /**
- * rchar_reason_errno() - what a program is told
- * @reason: any value, also one from the wire
+ * rchar_reason_errno() - return the errno of a reason, for a program's system calls
+ * @reason: any value, also an unchecked value from the wire
  *
  * Return: a negative errno; 0 only for RCHAR_REASON_NONE.
  */

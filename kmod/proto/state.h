@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * State machines: which moves are legal. Pure tables; each object has one function
- * that makes its moves, checks them here, wakes, traces and notifies.
+ * State machines: the legal moves. Pure tables. Each kind of object has one function for moves,
+ * which checks the move here, wakes waiters, traces and notifies.
  */
 #ifndef RCHAR_STATE_H
 #define RCHAR_STATE_H
@@ -9,14 +9,14 @@
 #include <linux/types.h>
 #include "uapi/linux/rdma_char.h"
 
-/* One connection, from the first resolve to the last put. */
+/* States of one connection, from address resolution to the last rchar_lane_put(). */
 enum rchar_lane_state {
 	RCHAR_LANE_INIT = 1,
 	RCHAR_LANE_RESOLVING_ADDR,	/* initiator */
 	RCHAR_LANE_RESOLVING_ROUTE,	/* initiator */
 	RCHAR_LANE_CONNECTING,		/* initiator: REQ sent */
 	RCHAR_LANE_ACCEPTING,		/* acceptor: REP sent, HELLO awaited */
-	RCHAR_LANE_GREETING,		/* initiator: HELLO sent, READY awaited */
+	RCHAR_LANE_GREETING,		/* HELLO sent (initiator) or received (acceptor) */
 	RCHAR_LANE_UP,
 	RCHAR_LANE_CLOSING,		/* failed or finished: teardown queued */
 	RCHAR_LANE_DEAD,

@@ -5,9 +5,9 @@
 #include "wire.h"
 
 /**
- * rchar_tx_window_room() - bytes that may be written now
- * @w: the window; a hint without the session's lock
- * @own: bytes that may be on their way, whatever the peer allows
+ * rchar_tx_window_room() - return the bytes that may be written now
+ * @w: the window; without the session's lock the result is a hint
+ * @own: maximum number of unacknowledged bytes, whatever the peer allows
  */
 u32 rchar_tx_window_room(const struct rchar_tx_window *w, u32 own)
 {
@@ -20,7 +20,7 @@ u32 rchar_tx_window_room(const struct rchar_tx_window *w, u32 own)
 }
 
 /**
- * rchar_tx_window_unacked() - bytes written that the peer has not acknowledged
+ * rchar_tx_window_unacked() - return the bytes written that the peer has not acknowledged
  * @w: the window
  */
 u32 rchar_tx_window_unacked(const struct rchar_tx_window *w)
@@ -29,9 +29,9 @@ u32 rchar_tx_window_unacked(const struct rchar_tx_window *w)
 }
 
 /**
- * rchar_tx_window_send() - bytes are written
+ * rchar_tx_window_send() - count bytes that are written
  * @w: the window
- * @bytes: how many, within the room
+ * @bytes: bytes written, within the room
  */
 void rchar_tx_window_send(struct rchar_tx_window *w, u32 bytes)
 {
@@ -39,9 +39,9 @@ void rchar_tx_window_send(struct rchar_tx_window *w, u32 bytes)
 }
 
 /**
- * rchar_tx_window_ack() - the peer has the bytes up to an offset
+ * rchar_tx_window_ack() - record that the peer has acknowledged the bytes up to an offset
  * @w: the window
- * @end: the offset; an earlier one than before changes nothing
+ * @end: the offset; an offset before the last one changes nothing
  */
 void rchar_tx_window_ack(struct rchar_tx_window *w, u32 end)
 {
@@ -49,13 +49,13 @@ void rchar_tx_window_ack(struct rchar_tx_window *w, u32 end)
 }
 
 /**
- * rchar_tx_window_grant() - take the edge that a frame of the peer tells
+ * rchar_tx_window_grant() - take the edge in a frame of the peer
  * @w: the window
- * @edge: from its header; an earlier one than before changes nothing
- * @more: set to whether the edge moved
+ * @edge: edge in the header; an edge before the last one changes nothing
+ * @more: set to whether @edge lies beyond the last edge
  *
- * Return: false when the peer allows more than RCHAR_WIRE_WINDOW_MAX bytes after those that it
- * has acknowledged.
+ * Return: true; or false when @edge lies more than RCHAR_WIRE_WINDOW_MAX bytes beyond the last
+ * acknowledged byte. The edge does not move then.
  */
 bool rchar_tx_window_grant(struct rchar_tx_window *w, u32 edge, bool *more)
 {
@@ -69,11 +69,11 @@ bool rchar_tx_window_grant(struct rchar_tx_window *w, u32 edge, bool *more)
 }
 
 /**
- * rchar_rx_window_receive() - bytes arrive
+ * rchar_rx_window_receive() - count bytes that arrive
  * @w: the window
- * @bytes: how many
+ * @bytes: bytes that arrive
  *
- * Return: false when they extend past the edge; nothing changes then.
+ * Return: true; or false when the bytes extend beyond the edge. Nothing is counted then.
  */
 bool rchar_rx_window_receive(struct rchar_rx_window *w, u32 bytes)
 {
@@ -84,9 +84,9 @@ bool rchar_rx_window_receive(struct rchar_rx_window *w, u32 bytes)
 }
 
 /**
- * rchar_rx_window_advertise() - a frame is about to tell the peer the edge
+ * rchar_rx_window_advertise() - move the edge, before a frame carries the edge to the peer
  * @w: the window
- * @size: bytes that the receiver has room for; the edge never moves back when this shrinks
+ * @size: bytes for which the receiver has room; when @size shrinks, the edge does not move back
  */
 void rchar_rx_window_advertise(struct rchar_rx_window *w, u32 size)
 {
@@ -94,9 +94,9 @@ void rchar_rx_window_advertise(struct rchar_rx_window *w, u32 size)
 }
 
 /**
- * rchar_rx_window_due() - is it worth a frame to tell the peer the edge?
+ * rchar_rx_window_due() - is a frame worthwhile to send the peer the edge?
  * @w: the window
- * @size: as rchar_rx_window_advertise()
+ * @size: as for rchar_rx_window_advertise()
  *
  * Return: true when the edge would move by a quarter of the window.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Windows: how many bytes of a session the peer may send. Pure.
+ * Windows: how many bytes of a session the peer may send. Pure functions.
  *
- * Both sides count the bytes of a session from 0, modulo 2^32, and compare by serial number
- * arithmetic. The receiver tells the offset up to which it has room, the edge. The sender never
- * passes the edge that it knows. Other values of a window than its edge stay on one host.
+ * Both sides count the bytes of a session from 0, modulo 2^32, and compare offsets by serial
+ * number arithmetic. The receiver sends the edge: the offset up to which the receiver has room. The
+ * sender never sends beyond the last edge received. Only the edge of a window is on the wire.
  *
- * The sender's fields are read without the session's lock, as hints.
+ * The fields of the sending side may be read without the session's lock, as hints.
  */
 #ifndef RCHAR_WINDOW_H
 #define RCHAR_WINDOW_H
@@ -15,9 +15,9 @@
 
 /**
  * struct rchar_tx_window - the sending side
- * @next: offset of the next byte written
- * @acked: offset up to which the peer has the bytes
- * @edge: offset up to which the peer lets this side send
+ * @next: offset of the next byte that a program writes
+ * @acked: offset up to which the peer has acknowledged the bytes
+ * @edge: offset up to which the peer allows this side to send
  */
 struct rchar_tx_window {
 	u32 next;
@@ -29,7 +29,7 @@ struct rchar_tx_window {
  * struct rchar_rx_window - the receiving side
  * @next: offset of the next byte to arrive
  * @read: offset up to which the program has read
- * @edge: offset up to which this side lets the peer send
+ * @edge: offset up to which this side allows the peer to send
  */
 struct rchar_rx_window {
 	u32 next;
@@ -47,7 +47,7 @@ bool rchar_rx_window_receive(struct rchar_rx_window *w, u32 bytes);
 void rchar_rx_window_advertise(struct rchar_rx_window *w, u32 size);
 bool rchar_rx_window_due(const struct rchar_rx_window *w, u32 size);
 
-/* Bytes that arrived and are not read. */
+/* Return the bytes received and not read. */
 static inline u32 rchar_rx_window_unread(const struct rchar_rx_window *w)
 {
 	return w->next - w->read;
