@@ -12,13 +12,14 @@
 #include "session/channel.h"
 #include "session/session.h"
 
-/* Changes whenever a list does: a dump that spans a change is marked (NLM_F_DUMP_INTR).
- * Zero would mean that there is no generation.
+/*
+ * Incremented when a channel is added or deleted, and when a link changes state. A dump that spans
+ * an increment is marked with NLM_F_DUMP_INTR. netlink reads 0 as "no generation".
  */
 static atomic_t generation = ATOMIC_INIT(1);
 
 /**
- * rchar_fill_generation() - for netlink_callback.seq
+ * rchar_fill_generation() - return the generation, for netlink_callback.seq
  */
 u32 rchar_fill_generation(void)
 {
@@ -26,7 +27,7 @@ u32 rchar_fill_generation(void)
 }
 
 /**
- * rchar_fill_changed() - an object was added, removed, or changed state
+ * rchar_fill_changed() - start a new generation, after a dumped object has changed
  */
 void rchar_fill_changed(void)
 {
@@ -139,11 +140,12 @@ static int put_memory(struct sk_buff *skb, const struct rchar_channel *channel)
 }
 
 /**
- * rchar_fill_channel() - all about a channel
- * @skb: where to
- * @channel: the channel; see rchar_channel_state() for the context
+ * rchar_fill_channel() - add all attributes of a channel to a message
+ * @skb: the message
+ * @channel: the channel
  *
- * Return: 0, or non-zero when it does not fit.
+ * Context: as rchar_channel_state().
+ * Return: 0, or non-zero when the attributes do not fit.
  */
 int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 {
@@ -170,7 +172,7 @@ int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 	return put_channel_stats(skb, &channel->stats);
 }
 
-/* Counters of the flow are as of some moment: its lock is not worth that. */
+/* Counters of the flow and the lane are read without the flow's lock and may be inconsistent. */
 static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool admin)
 {
 	struct nlattr *nest = nla_nest_start(skb, RCHAR_A_LINK_LANE);
@@ -210,7 +212,7 @@ static int put_link_state(struct sk_buff *skb, const struct rchar_link *link)
 	return 0;
 }
 
-/* With these a program on the peer's host could ask for a connection of this link. */
+/* A program on the peer's host could use these values to request a connection of this link. */
 static int put_link_secrets(struct sk_buff *skb, const struct rchar_link *link)
 {
 	return nla_put_u32(skb, RCHAR_A_LINK_EPOCH, READ_ONCE(link->epoch)) ||
@@ -218,12 +220,12 @@ static int put_link_secrets(struct sk_buff *skb, const struct rchar_link *link)
 }
 
 /**
- * rchar_fill_link() - all about a link and its lanes
- * @skb: where to
+ * rchar_fill_link() - add all attributes of a link and its lanes to a message
+ * @skb: the message
  * @link: the link; the caller holds a reference
- * @admin: also what is only for who has CAP_NET_ADMIN
+ * @admin: add the attributes that require CAP_NET_ADMIN, too
  *
- * Return: 0, or non-zero when it does not fit.
+ * Return: 0, or non-zero when the attributes do not fit.
  */
 int rchar_fill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
 {
@@ -247,11 +249,11 @@ int rchar_fill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
 }
 
 /**
- * rchar_fill_session_locked() - all about a session
- * @skb: where to
+ * rchar_fill_session_locked() - rchar_fill_session() for callers that hold the lock
+ * @skb: the message
  * @session: the session; its lock is held
  *
- * Return: 0, or non-zero when it does not fit.
+ * Return: 0, or non-zero when the attributes do not fit.
  */
 int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session)
 {
@@ -286,11 +288,11 @@ int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session
 }
 
 /**
- * rchar_fill_session() - all about a session
- * @skb: where to
+ * rchar_fill_session() - add all attributes of a session to a message
+ * @skb: the message
  * @session: the session; the caller holds a reference
  *
- * Return: 0, or non-zero when it does not fit.
+ * Return: 0, or non-zero when the attributes do not fit.
  */
 int rchar_fill_session(struct sk_buff *skb, struct rchar_session *session)
 {
@@ -303,10 +305,10 @@ int rchar_fill_session(struct sk_buff *skb, struct rchar_session *session)
 }
 
 /**
- * rchar_fill_info() - about the module
- * @skb: where to
+ * rchar_fill_info() - add all attributes of the module to a message
+ * @skb: the message
  *
- * Return: 0, or non-zero when it does not fit.
+ * Return: 0, or non-zero when the attributes do not fit.
  */
 int rchar_fill_info(struct sk_buff *skb)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What netlink messages say of each object. */
+/* Fill netlink messages with the attributes of objects. */
 #ifndef RCHAR_FILL_H
 #define RCHAR_FILL_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The family and its requests: parse.c checks what comes in, nlfill.c puts together what goes out,
- * notify.c sends events.
- * Documentation/netlink/specs/rdma_char.yaml is the specification.
+ * The family and its requests. parse.c checks requests, fill.c fills replies, and notify.c sends
+ * events. Documentation/netlink/specs/rdma_char.yaml is the specification.
  */
 #include "netlink.h"
 #include <linux/module.h>
@@ -189,7 +188,7 @@ static int channel_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	return skb->len ?: ret;
 }
 
-/* Walk the links of the namespace; args[0] is how far the walk has come. */
+/* Walk the links of the namespace; args[0] is the serial of the last link that was dumped. */
 static int dump_links(struct sk_buff *skb, struct netlink_callback *cb,
 		      int (*one)(struct sk_buff *skb, struct netlink_callback *cb,
 				 struct rchar_link *link))
@@ -237,7 +236,7 @@ static int dump_sessions_of(struct sk_buff *skb, struct netlink_callback *cb,
 		rchar_session_put(s);
 	}
 	if (!ret)
-		cb->args[1] = 0;	/* the next link from its beginning */
+		cb->args[1] = 0;	/* begin with the first session of the next link */
 	return ret;
 }
 
@@ -371,7 +370,11 @@ static struct genl_family family __ro_after_init = {
 };
 
 /**
- * rchar_netlink_init() - at module load, last: requests may come at once
+ * rchar_netlink_init() - register the family
+ *
+ * The last step of module load, because requests may arrive at once.
+ *
+ * Return: 0 or a negative errno.
  */
 int rchar_netlink_init(void)
 {
@@ -380,7 +383,7 @@ int rchar_netlink_init(void)
 }
 
 /**
- * rchar_netlink_exit() - at module unload, first
+ * rchar_netlink_exit() - unregister the family, as the first step of module unload
  */
 void rchar_netlink_exit(void)
 {

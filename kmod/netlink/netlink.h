@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The generic netlink family "rchar": configuration in, state and events out. */
+/* The generic netlink family "rchar": takes configuration, reports state and events. */
 #ifndef RCHAR_NETLINK_H
 #define RCHAR_NETLINK_H
 

@@ -40,7 +40,7 @@ static void send_event(struct net *net, u8 cmd,
 }
 
 /**
- * rchar_notify_channel() - tell who monitors
+ * rchar_notify_channel() - send an event about a channel to the monitors
  * @channel: the channel
  * @cmd: RCHAR_CMD_CHANNEL_*_NTF
  */
@@ -52,8 +52,8 @@ void rchar_notify_channel(struct rchar_channel *channel, enum rchar_cmd cmd)
 }
 
 /**
- * rchar_notify_link() - tell who monitors
- * @link: a link that changed state
+ * rchar_notify_link() - send an event about a link to the monitors
+ * @link: the link, which has changed state
  */
 void rchar_notify_link(struct rchar_link *link)
 {
@@ -67,8 +67,8 @@ static int fill_session_locked(struct sk_buff *skb, const void *obj)
 }
 
 /**
- * rchar_notify_session() - tell who monitors
- * @session: a session that changed state; its lock is held
+ * rchar_notify_session() - send an event about a session to the monitors
+ * @session: the session, which has changed state; its lock is held
  */
 void rchar_notify_session(struct rchar_session *session)
 {
@@ -77,8 +77,8 @@ void rchar_notify_session(struct rchar_session *session)
 }
 
 /**
- * rchar_notify_init() - by netlink.c, before the family is registered
- * @f: the family; its first group is that of who monitors
+ * rchar_notify_init() - set the family for events; before the family is registered
+ * @f: the family; its first multicast group is the monitors' group
  */
 void rchar_notify_init(const struct genl_family *f)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Requests of the netlink family, checked. */
+/* Check and parse requests of the netlink family. */
 #include "parse.h"
 #include <net/genetlink.h>
 #include "base/addr.h"
 #include "proto/frame.h"
 #include "session/channel.h"
 
-/* Longer than a name, so that get_name() refuses, in words. */
+/* Longer than a valid name, so that get_name() can refuse a long name with an explanation. */
 #define NAME_POLICY { .type = NLA_NUL_STRING, .len = 255 }
 
 const struct nla_policy rchar_parse_name_policy[RCHAR_A_CHANNEL_MAX + 1] = {
@@ -55,10 +55,10 @@ const struct nla_policy rchar_parse_session_policy[RCHAR_A_SESSION_MAX + 1] = {
 };
 
 /**
- * rchar_parse_refuse() - a request cannot be done
+ * rchar_parse_refuse() - refuse a request because of one attribute
  * @info: the request
- * @attr: the attribute that is wrong, perhaps absent
- * @words: what is wrong with it
+ * @attr: the attribute; may be absent from the request
+ * @words: explanation for the administrator
  * @error: negative errno
  *
  * Return: @error.
@@ -72,9 +72,9 @@ int rchar_parse_refuse(struct genl_info *info, int attr, const char *words, int 
 }
 
 /**
- * rchar_parse_missing() - a request lacks something
+ * rchar_parse_missing() - refuse a request that lacks an attribute
  * @info: the request
- * @words: what
+ * @words: explanation for the administrator
  *
  * Return: -EINVAL.
  */
@@ -85,10 +85,10 @@ int rchar_parse_missing(struct genl_info *info, const char *words)
 }
 
 /**
- * rchar_parse_once() - is an attribute given twice?
+ * rchar_parse_once() - refuse a request that has an attribute twice
  * @info: the request
  *
- * The kernel's parser takes the last of several, and nobody means that.
+ * The kernel's parser would silently use the last value.
  *
  * Return: 0 or -EINVAL.
  */
@@ -125,9 +125,9 @@ static int get_name(struct genl_info *info, int attr, char *name)
 }
 
 /**
- * rchar_parse_name() - the channel that a request names
+ * rchar_parse_name() - get the name of the channel in a request
  * @info: the request
- * @name: set; RCHAR_NAME_MAX + 1 bytes
+ * @name: set to the name; has RCHAR_NAME_MAX + 1 bytes
  *
  * Return: 0 or -EINVAL.
  */
@@ -158,7 +158,7 @@ static int get_addr(struct genl_info *info, int attr, struct sockaddr_storage *a
 	return 0;
 }
 
-/* Settings that are a number with limits. */
+/* The settings: 32-bit numbers with limits. */
 static const struct setting {
 	int attr;
 	size_t offset;
@@ -184,11 +184,11 @@ static const struct setting {
 };
 
 /**
- * rchar_parse_settings() - are the settings in a request within their limits?
+ * rchar_parse_settings() - check that the settings in a request are within their limits
  * @info: the request
- * @type: of the channel
+ * @type: enum rchar_channel_type of the channel
  *
- * Return: 0, -EINVAL when the type does not have such a setting, -ERANGE.
+ * Return: 0; -EINVAL when channels of the type do not have a setting; -ERANGE.
  */
 int rchar_parse_settings(struct genl_info *info, u32 type)
 {
@@ -214,9 +214,9 @@ int rchar_parse_settings(struct genl_info *info, u32 type)
 }
 
 /**
- * rchar_parse_apply() - set what a request sets
- * @info: the request; rchar_parse_settings() found nothing wrong
- * @config: of the channel; in use, perhaps
+ * rchar_parse_apply() - store the settings of a request
+ * @info: the request, checked by rchar_parse_settings()
+ * @config: configuration of the channel, which may be in use
  */
 void rchar_parse_apply(struct genl_info *info, struct rchar_config *config)
 {
@@ -325,7 +325,7 @@ static int get_connect(struct genl_info *info, struct rchar_config *config)
 	return 0;
 }
 
-/* What a memory channel that listens exports, and no other channel does. */
+/* Get the region that a listening memory channel exports. Other channels must not have one. */
 static int get_region(struct genl_info *info, struct rchar_config *config)
 {
 	static const int only[] = { RCHAR_A_CHANNEL_SIZE, RCHAR_A_CHANNEL_ACCESS,
@@ -373,11 +373,11 @@ static int get_role(struct genl_info *info, struct rchar_config *config)
 }
 
 /**
- * rchar_parse_config() - the channel that a request describes
+ * rchar_parse_config() - get the configuration of a new channel from a request
  * @info: the request
- * @config: set
+ * @config: set to the configuration
  *
- * Return: 0; -EINVAL, -ERANGE or -EAFNOSUPPORT, with words for the administrator.
+ * Return: 0; or -EINVAL, -ERANGE or -EAFNOSUPPORT with an explanation for the administrator.
  */
 int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Requests of the netlink family, checked. */
+/* Check and parse requests of the netlink family. */
 #ifndef RCHAR_PARSE_H
 #define RCHAR_PARSE_H
 
