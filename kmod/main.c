@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Load and unload. */
+/* Module load and unload. */
 #include <linux/module.h>
 #include <net/genetlink.h>
 #include "base/account.h"
@@ -122,7 +122,7 @@ err_inject:
 	return ret;
 }
 
-/* No file is open: what still lives is channels, links, and sessions that linger. */
+/* At unload no file is open: only channels, links and lingering sessions are left. */
 static void __exit rchar_exit(void)
 {
 	rchar_netlink_exit();

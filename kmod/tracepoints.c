@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The trace events are made here: they look into objects of every layer. */
+/* Definitions of the trace events, which read fields of objects of several layers. */
 #include "link/lane.h"
 #include "link/link.h"
 #include "session/session.h"
