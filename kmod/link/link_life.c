@@ -127,10 +127,11 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	link->lanes[lane->index] = NULL;
 	last = rchar_link_no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
 	reason = link->reason;
+	/* With the lock: destroy_work() moves the link to DYING before it cancels. */
+	if (last && READ_ONCE(link->evict))
+		mod_delayed_work(rchar_link_wq, &link->evict_work, 0);
 	spin_unlock_bh(&link->lock);
 	if (last) {
-		if (READ_ONCE(link->evict))
-			mod_delayed_work(rchar_link_wq, &link->evict_work, 0);
 		connect_failed(link, reason);
 		rchar_link_admit_greeted(link);
 	}
