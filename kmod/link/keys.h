@@ -35,6 +35,7 @@ struct rchar_io_queue {
  * @error: 0, or the negative errno for operations once the keys must not be used any more
  * @write_attempt: iWARP: attempt number of the connection on which WRITEs have completed since
  *		   the last fence, or 0
+ * @writes: iWARP: how many WRITEs have completed, modulo 2^32
  * @write_lost: iWARP: WRITEs have completed on an earlier connection since the last fence. The
  *		data may not have arrived.
  */
@@ -48,6 +49,7 @@ struct rchar_keys {
 	struct rchar_io_queue queues[2];
 	int error;
 	u32 write_attempt;
+	u32 writes;
 	bool write_lost;
 };
 

@@ -312,6 +312,7 @@ static void note_write(struct rchar_keys *keys, const struct rchar_lane *lane)
 	if (keys->write_attempt && keys->write_attempt != lane->self.attempt)
 		keys->write_lost = true;
 	keys->write_attempt = lane->self.attempt;
+	keys->writes++;
 }
 
 /**
@@ -321,14 +322,16 @@ static void note_write(struct rchar_keys *keys, const struct rchar_lane *lane)
  *
  * Return: value to pass to rchar_onesided_fence_end().
  */
-u32 rchar_onesided_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys)
+struct rchar_onesided_fence rchar_onesided_fence_begin(struct rchar_flow *flow,
+						       const struct rchar_keys *keys)
 {
-	u32 attempt;
+	struct rchar_onesided_fence begun;
 
 	spin_lock_bh(&flow->lock);
-	attempt = keys->write_attempt;
+	begun.attempt = keys->write_attempt;
+	begun.writes = keys->writes;
 	spin_unlock_bh(&flow->lock);
-	return attempt;
+	return begun;
 }
 
 /**
@@ -340,16 +343,18 @@ u32 rchar_onesided_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys)
  * Return: 0 when the data of all WRITEs that completed before the fence has arrived; -EIO when
  * some may not have arrived. An -EIO is reported once.
  */
-int rchar_onesided_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun)
+int rchar_onesided_fence_end(struct rchar_flow *flow, struct rchar_keys *keys,
+			     struct rchar_onesided_fence begun)
 {
 	int ret = 0;
 
 	spin_lock_bh(&flow->lock);
-	if (begun) {
-		if (keys->write_lost || !flow->lane || flow->lane->self.attempt != begun)
+	if (begun.attempt) {
+		if (keys->write_lost || !flow->lane || flow->lane->self.attempt != begun.attempt)
 			ret = -EIO;
 		keys->write_lost = false;
-		if (keys->write_attempt == begun)
+		/* A WRITE that completed after the fence was sent waits for the next fence. */
+		if (keys->write_attempt == begun.attempt && keys->writes == begun.writes)
 			keys->write_attempt = 0;
 	}
 	spin_unlock_bh(&flow->lock);

@@ -58,13 +58,25 @@ struct rchar_io {
 	void (*end)(struct rchar_io *io);
 };
 
+/**
+ * struct rchar_onesided_fence - the WRITEs that a fence covers
+ * @attempt: attempt number of the connection that they completed on; 0: there are none
+ * @writes: &rchar_keys.writes when the fence began
+ */
+struct rchar_onesided_fence {
+	u32 attempt;
+	u32 writes;
+};
+
 int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 			    const struct rchar_wire_map *map, const __le32 *values);
 void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io);
 void rchar_onesided_stop(struct rchar_flow *flow, struct rchar_keys *keys, int error);
 void rchar_onesided_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error);
-u32 rchar_onesided_fence_begin(struct rchar_flow *flow, struct rchar_keys *keys);
-int rchar_onesided_fence_end(struct rchar_flow *flow, struct rchar_keys *keys, u32 begun);
+struct rchar_onesided_fence rchar_onesided_fence_begin(struct rchar_flow *flow,
+						       const struct rchar_keys *keys);
+int rchar_onesided_fence_end(struct rchar_flow *flow, struct rchar_keys *keys,
+			     struct rchar_onesided_fence begun);
 void rchar_onesided_pump(struct rchar_flow *flow);
 void rchar_onesided_reap(struct rchar_lane *lane);
 

@@ -456,7 +456,7 @@ static int import_fsync(struct file *file, loff_t start, loff_t end, int datasyn
 {
 	struct rchar_wire_call call = { .call = RCHAR_CALL_FENCE };
 	struct rchar_session *s = file->private_data;
-	u32 begun;
+	struct rchar_onesided_fence begun;
 	u64 old;
 	int ret;
 
