@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""spec.py SPEC HEADER - the netlink specification and the uapi header say the same.
+"""spec.py SPEC HEADER NAMES - the netlink specification, the uapi header, and the words of
+the module and the tool say the same.
 
-Every command, attribute, enum entry and constant of the one has to be in the other,
-with the same number. Only the forms that the specification uses are understood: one
-key a line, a number of its own behind each name, enum-name and name-prefix in front of
-each list. Prints the differences; exit 1 when there are any.
+Every command, attribute, enum entry and constant of SPEC has to be in HEADER, and the other
+way round, with the same number. NAMES (kmod/proto/names.h) has to have the entries of all
+enums of SPEC, with the same words. Only the forms that the specification uses are
+understood: one key a line, a number of its own behind each name, enum-name and name-prefix
+in front of each list. Prints the differences; exit 1 when there are any.
 """
 import re
 import sys
@@ -24,6 +26,7 @@ class Spec:
 
     def __init__(self, path):
         self.enums = {}
+        self.words = {}      # C name of an enum entry: its name in the specification
         self.consts = {}
         self.sets = {}       # attribute set: names of its attributes
         self.uses = []       # (line number, attribute set, attribute) of operations
@@ -105,6 +108,7 @@ class Spec:
         elif indent == 6 and dash and key == "name":
             self.finish_entry(number)
             self.entry = text
+            self.words[c_name((self.prefix or "") + text).upper()] = text
         elif indent == 8 and key == "value":
             self.value = int(text)
 
@@ -181,33 +185,47 @@ def read_header(path):
     return enums, defines
 
 
-def compare(what, spec, header):
+def read_names(path):
+    """Return {C name: word} of the lists of names.h."""
+    names = {}
+    with open(path, encoding="utf-8") as f:
+        for name, word in re.findall(r'\bX\((\w+), "([^"]*)"\)', f.read()):
+            if name in names:
+                raise SpecError(f"names: {name} is there twice")
+            names[name] = word
+    return names
+
+
+def compare(what, spec, other, where):
     for name in spec:
-        if name not in header:
+        if name not in other:
             yield f"{what}: {name} is in the spec only"
-        elif spec[name] != header[name]:
-            yield f"{what}: {name} is {spec[name]} in the spec, {header[name]} in the header"
-    for name in header:
+        elif spec[name] != other[name]:
+            yield f"{what}: {name} is {spec[name]} in the spec, {other[name]} in {where}"
+    for name in other:
         if name not in spec:
-            yield f"{what}: {name} is in the header only"
+            yield f"{what}: {name} is in {where} only"
 
 
 def main():
-    if len(sys.argv) != 3:
-        print("usage: spec.py SPEC HEADER", file=sys.stderr)
+    if len(sys.argv) != 4:
+        print("usage: spec.py SPEC HEADER NAMES", file=sys.stderr)
         return 1
     try:
         spec = Spec(sys.argv[1])
         enums, defines = read_header(sys.argv[2])
+        names = read_names(sys.argv[3])
     except (OSError, SpecError) as e:
         print(e)
         return 1
     wrong = list(spec.check())
     for name in sorted(spec.enums.keys() | enums.keys()):
-        wrong += compare(f"enum {name}", spec.enums.get(name, {}), enums.get(name, {}))
+        wrong += compare(f"enum {name}", spec.enums.get(name, {}), enums.get(name, {}),
+                         "the header")
     wrong += compare("define", spec.consts,
-                     {n: defines[n] for n in defines if n in spec.consts})
-    if not spec.enums or not enums:
+                     {n: defines[n] for n in defines if n in spec.consts}, "the header")
+    wrong += compare("word", spec.words, names, "names.h")
+    if not spec.enums or not enums or not names:
         wrong.append("nothing to compare")
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0

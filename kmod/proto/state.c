@@ -2,6 +2,7 @@
 #include "state.h"
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include "names.h"
 
 #define TO(state) (1u << (state))
 
@@ -79,6 +80,9 @@ bool rchar_session_move_legal(enum rchar_session_state from,
 	return legal(session_moves, ARRAY_SIZE(session_moves), from, to);
 }
 
+/* An entry of a table of words, indexed by the value. */
+#define NAME(value, word) [value] = word,
+
 static const char *name(const char *const *names, size_t n, unsigned int i)
 {
 	return i < n && names[i] ? names[i] : "?";
@@ -111,12 +115,7 @@ const char *rchar_lane_state_name(enum rchar_lane_state state)
  */
 const char *rchar_link_state_name(enum rchar_link_state state)
 {
-	static const char *const names[] = {
-		[RCHAR_LINK_DOWN] = "down",
-		[RCHAR_LINK_CONNECTING] = "connecting",
-		[RCHAR_LINK_UP] = "up",
-		[RCHAR_LINK_DYING] = "dying",
-	};
+	static const char *const names[] = { RCHAR_LINK_STATE_NAMES(NAME) };
 
 	return name(names, ARRAY_SIZE(names), state);
 }
@@ -127,56 +126,10 @@ const char *rchar_link_state_name(enum rchar_link_state state)
  */
 const char *rchar_session_state_name(enum rchar_session_state state)
 {
-	static const char *const names[] = {
-		[RCHAR_SESSION_ACCEPTING] = "accepting",
-		[RCHAR_SESSION_OPENING] = "opening",
-		[RCHAR_SESSION_WAITING] = "waiting",
-		[RCHAR_SESSION_OPEN] = "open",
-		[RCHAR_SESSION_CLOSING] = "closing",
-		[RCHAR_SESSION_DEAD] = "dead",
-	};
+	static const char *const names[] = { RCHAR_SESSION_STATE_NAMES(NAME) };
 
 	return name(names, ARRAY_SIZE(names), state);
 }
-
-struct reason {
-	const char *name;
-	int error;	/* negative errno that a program's system calls return */
-};
-
-static const struct reason reasons[__RCHAR_REASON_MAX] = {
-	[RCHAR_REASON_NONE] = { "none", 0 },
-	[RCHAR_REASON_ADMIN] = { "admin", -ECONNRESET },
-	[RCHAR_REASON_UNLOAD] = { "unload", -ENODEV },
-	[RCHAR_REASON_NO_MEMORY] = { "no-memory", -ENOMEM },
-	[RCHAR_REASON_NO_DEVICE] = { "no-device", -ENETDOWN },
-	[RCHAR_REASON_DEVICE_REMOVED] = { "device-removed", -ENETDOWN },
-	[RCHAR_REASON_ADDRESS_IN_USE] = { "address-in-use", -EADDRINUSE },
-	[RCHAR_REASON_ADDRESS] = { "address", -EHOSTUNREACH },
-	[RCHAR_REASON_ROUTE] = { "route", -ENETUNREACH },
-	[RCHAR_REASON_UNREACHABLE] = { "unreachable", -EHOSTUNREACH },
-	[RCHAR_REASON_NOT_LISTENING] = { "not-listening", -ECONNREFUSED },
-	[RCHAR_REASON_REJECTED] = { "rejected", -ECONNREFUSED },
-	[RCHAR_REASON_TIMEOUT] = { "timeout", -ETIMEDOUT },
-	[RCHAR_REASON_VERSION] = { "version", -EPROTONOSUPPORT },
-	[RCHAR_REASON_PROTOCOL] = { "protocol", -EPROTO },
-	[RCHAR_REASON_BUSY] = { "busy", -EBUSY },
-	[RCHAR_REASON_KEEPALIVE] = { "keepalive", -ETIMEDOUT },
-	[RCHAR_REASON_QP_ERROR] = { "qp-error", -EIO },
-	[RCHAR_REASON_PEER_CLOSED] = { "peer-closed", -ECONNRESET },
-	[RCHAR_REASON_PEER_RESTARTED] = { "peer-restarted", -ECONNRESET },
-	[RCHAR_REASON_RECOVERY_TIMEOUT] = { "recovery-timeout", -ECONNRESET },
-	[RCHAR_REASON_NO_CHANNEL] = { "no-channel", -ECONNREFUSED },
-	[RCHAR_REASON_WRONG_TYPE] = { "wrong-type", -ECONNREFUSED },
-	[RCHAR_REASON_BACKLOG] = { "backlog", -EAGAIN },
-	[RCHAR_REASON_DELETED] = { "deleted", -ENODEV },
-	[RCHAR_REASON_CLOSED] = { "closed", -ECONNRESET },
-	[RCHAR_REASON_LINGER] = { "linger", -ECONNRESET },
-	[RCHAR_REASON_WINDOW] = { "window", -ECONNRESET },
-	[RCHAR_REASON_ADDRESS_CHANGED] = { "address-changed", -EHOSTUNREACH },
-	[RCHAR_REASON_NO_ATOMICS] = { "no-atomics", -EOPNOTSUPP },
-	[RCHAR_REASON_PEER_LIMIT] = { "peer-limit", -ENOBUFS },
-};
 
 /**
  * rchar_reason_name() - return the name of a reason, for traces and logs
@@ -186,8 +139,45 @@ static const struct reason reasons[__RCHAR_REASON_MAX] = {
  */
 const char *rchar_reason_name(enum rchar_reason reason)
 {
-	return (unsigned int)reason < __RCHAR_REASON_MAX ? reasons[reason].name : "?";
+	static const char *const names[] = { RCHAR_REASON_NAMES(NAME) };
+
+	return name(names, ARRAY_SIZE(names), reason);
 }
+
+/* What a program's system call returns for a reason. */
+static const int reason_errors[__RCHAR_REASON_MAX] = {
+	[RCHAR_REASON_NONE] = 0,
+	[RCHAR_REASON_ADMIN] = -ECONNRESET,
+	[RCHAR_REASON_UNLOAD] = -ENODEV,
+	[RCHAR_REASON_NO_MEMORY] = -ENOMEM,
+	[RCHAR_REASON_NO_DEVICE] = -ENETDOWN,
+	[RCHAR_REASON_DEVICE_REMOVED] = -ENETDOWN,
+	[RCHAR_REASON_ADDRESS_IN_USE] = -EADDRINUSE,
+	[RCHAR_REASON_ADDRESS] = -EHOSTUNREACH,
+	[RCHAR_REASON_ROUTE] = -ENETUNREACH,
+	[RCHAR_REASON_UNREACHABLE] = -EHOSTUNREACH,
+	[RCHAR_REASON_NOT_LISTENING] = -ECONNREFUSED,
+	[RCHAR_REASON_REJECTED] = -ECONNREFUSED,
+	[RCHAR_REASON_TIMEOUT] = -ETIMEDOUT,
+	[RCHAR_REASON_VERSION] = -EPROTONOSUPPORT,
+	[RCHAR_REASON_PROTOCOL] = -EPROTO,
+	[RCHAR_REASON_BUSY] = -EBUSY,
+	[RCHAR_REASON_KEEPALIVE] = -ETIMEDOUT,
+	[RCHAR_REASON_QP_ERROR] = -EIO,
+	[RCHAR_REASON_PEER_CLOSED] = -ECONNRESET,
+	[RCHAR_REASON_PEER_RESTARTED] = -ECONNRESET,
+	[RCHAR_REASON_RECOVERY_TIMEOUT] = -ECONNRESET,
+	[RCHAR_REASON_NO_CHANNEL] = -ECONNREFUSED,
+	[RCHAR_REASON_WRONG_TYPE] = -ECONNREFUSED,
+	[RCHAR_REASON_BACKLOG] = -EAGAIN,
+	[RCHAR_REASON_DELETED] = -ENODEV,
+	[RCHAR_REASON_CLOSED] = -ECONNRESET,
+	[RCHAR_REASON_LINGER] = -ECONNRESET,
+	[RCHAR_REASON_WINDOW] = -ECONNRESET,
+	[RCHAR_REASON_ADDRESS_CHANGED] = -EHOSTUNREACH,
+	[RCHAR_REASON_NO_ATOMICS] = -EOPNOTSUPP,
+	[RCHAR_REASON_PEER_LIMIT] = -ENOBUFS,
+};
 
 /**
  * rchar_reason_errno() - return the errno of a reason, for a program's system calls
@@ -197,6 +187,5 @@ const char *rchar_reason_name(enum rchar_reason reason)
  */
 int rchar_reason_errno(enum rchar_reason reason)
 {
-	return (unsigned int)reason < __RCHAR_REASON_MAX ? reasons[reason].error :
-							   -ECONNRESET;
+	return (unsigned int)reason < __RCHAR_REASON_MAX ? reason_errors[reason] : -ECONNRESET;
 }
