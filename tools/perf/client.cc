@@ -7,7 +7,7 @@
 #include <fstream>
 #include <random>
 
-#include "../args.hh"
+#include "../common/args.hh"
 #include "request.hh"
 #include "result.hh"
 

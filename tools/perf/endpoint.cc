@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "../args.hh"
+#include "../common/args.hh"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "../args.hh"
+#include "../common/args.hh"
 #include "client.hh"
 #include "request.hh"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <random>
 
-#include "../args.hh"
+#include "../common/args.hh"
 #include "client.hh"
 #include "result.hh"
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "../args.hh"
+#include "../common/args.hh"
 #include "endpoint.hh"
 #include "request.hh"
 

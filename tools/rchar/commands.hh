@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "args.hh"
+#include "../common/args.hh"
 
 struct Options {
 	bool json = false;

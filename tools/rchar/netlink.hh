@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "args.hh"
+#include "../common/args.hh"
 
 // One request being put together. Needs no kernel: words are checked before it is asked.
 class Request {
