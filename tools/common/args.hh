@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// The words of a command line: a cursor, and what numbers and addresses look like.
+// The words of a command line: a cursor, and what numbers look like.
 #pragma once
-
-#include <sys/socket.h>
 
 #include <cstdint>
 #include <stdexcept>
@@ -40,22 +38,9 @@ private:
 	size_t next_ = 0;
 };
 
-struct Address {
-	sockaddr_storage addr{};
-	socklen_t len = 0;
-	bool has_port = false;
-	std::string remote;  // behind '/', may be empty
-};
-
-// ADDR, ADDR:PORT, [V6], [V6%if]:PORT, a host name; with_remote allows "/NAME" behind it.
-Address parse_address(const std::string &text, bool with_remote);
+// Digits at the start of text; the rest goes to unit.
+uint64_t split_number(const std::string &text, const char *what, std::string *unit);
 uint32_t parse_number(const std::string &text, const char *what);
 uint32_t parse_size(const std::string &text, const char *what);     // k, m, g
 uint64_t parse_size64(const std::string &text, const char *what);
-uint32_t parse_access(const std::string &text);   // ro, rw
-uint32_t parse_atomics(const std::string &text);  // sw, hw
 uint32_t parse_time_ms(const std::string &text, const char *what);  // us, ms, s
-uint32_t parse_mode(const std::string &text);
-uint32_t parse_user(const std::string &text);
-uint32_t parse_group(const std::string &text);
-uint64_t parse_link_id(const std::string &text);

@@ -11,6 +11,7 @@
 #include "linux/rdma_char.h"
 #include "netlink.hh"
 #include "objects.hh"
+#include "parse.hh"
 
 namespace {
 

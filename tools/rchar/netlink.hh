@@ -12,6 +12,7 @@
 #include <string>
 
 #include "../common/args.hh"
+#include "parse.hh"
 
 // One request being put together. Needs no kernel: words are checked before it is asked.
 class Request {

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "parse.hh"
+
+#include <grp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pwd.h>
+
+#include <cctype>
+#include <cstring>
+
+#include "../common/args.hh"
+#include "linux/rdma_char.h"
+
+namespace {
+
+uint16_t parse_port(const std::string &text)
+{
+	std::string unit;
+	uint64_t port = split_number(text, "port", &unit);
+
+	if (!unit.empty() || port < 1 || port > 65535)
+		usage_error("port: '" + text + "' is not 1 to 65535");
+	return static_cast<uint16_t>(port);
+}
+
+void set_port(Address *a, uint16_t port)
+{
+	a->has_port = true;
+	if (a->addr.ss_family == AF_INET)
+		reinterpret_cast<sockaddr_in *>(&a->addr)->sin_port = htons(port);
+	else
+		reinterpret_cast<sockaddr_in6 *>(&a->addr)->sin6_port = htons(port);
+}
+
+void resolve(Address *a, const std::string &host, bool numeric)
+{
+	addrinfo hints{}, *found = nullptr;
+
+	if (host.empty())
+		usage_error("an address is missing");
+	hints.ai_socktype = SOCK_STREAM;
+	if (numeric)
+		hints.ai_flags = AI_NUMERICHOST;
+	int ret = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+	if (ret)
+		usage_error("address '" + host + "': " + gai_strerror(ret));
+	memcpy(&a->addr, found->ai_addr, found->ai_addrlen);
+	a->len = found->ai_addrlen;
+	freeaddrinfo(found);
+}
+
+}  // namespace
+
+Address parse_address(const std::string &text, bool with_remote)
+{
+	Address a;
+	std::string host = text, port;
+	size_t slash = host.rfind('/');
+
+	if (with_remote && slash != std::string::npos) {
+		a.remote = host.substr(slash + 1);
+		if (a.remote.empty())
+			usage_error("'" + text + "': the name behind '/' is missing");
+		host.resize(slash);
+	}
+	if (!host.empty() && host[0] == '[') {
+		size_t close = host.find(']');
+
+		if (close == std::string::npos)
+			usage_error("'" + text + "': ']' is missing");
+		port = host.substr(close + 1);
+		if (!port.empty() && port[0] != ':')
+			usage_error("'" + text + "': only :PORT may follow ']'");
+		resolve(&a, host.substr(1, close - 1), true);
+	} else {
+		size_t colon = host.find(':');
+
+		// Two colons without brackets: an IPv6 address without a port.
+		if (colon != std::string::npos && host.find(':', colon + 1) != std::string::npos)
+			colon = std::string::npos;
+		if (colon != std::string::npos)
+			port = host.substr(colon);
+		resolve(&a, host.substr(0, colon), false);
+	}
+	if (!port.empty())
+		set_port(&a, parse_port(port.substr(1)));
+	return a;
+}
+
+uint32_t parse_access(const std::string &text)
+{
+	if (text == "ro")
+		return RCHAR_ACCESS_RO;
+	if (text == "rw")
+		return RCHAR_ACCESS_RW;
+	usage_error("access: '" + text + "' is not ro or rw");
+}
+
+uint32_t parse_atomics(const std::string &text)
+{
+	if (text == "sw")
+		return RCHAR_ATOMICS_SW;
+	if (text == "hw")
+		return RCHAR_ATOMICS_HW;
+	usage_error("atomics: '" + text + "' is not sw or hw");
+}
+
+uint32_t parse_mode(const std::string &text)
+{
+	uint32_t mode = 0;
+
+	if (text.empty() || text.size() > 4)
+		usage_error("mode: '" + text + "' is not an octal number like 0660");
+	for (char c : text) {
+		if (c < '0' || c > '7')
+			usage_error("mode: '" + text + "' is not an octal number like 0660");
+		mode = mode * 8 + static_cast<uint32_t>(c - '0');
+	}
+	return mode;
+}
+
+uint32_t parse_user(const std::string &text)
+{
+	if (isdigit(static_cast<unsigned char>(text.empty() ? 'x' : text[0])))
+		return parse_number(text, "uid");
+	const passwd *user = getpwnam(text.c_str());
+	if (!user)
+		usage_error("uid: there is no user '" + text + "'");
+	return user->pw_uid;
+}
+
+uint32_t parse_group(const std::string &text)
+{
+	if (isdigit(static_cast<unsigned char>(text.empty() ? 'x' : text[0])))
+		return parse_number(text, "gid");
+	const group *g = getgrnam(text.c_str());
+	if (!g)
+		usage_error("gid: there is no group '" + text + "'");
+	return g->gr_gid;
+}
+
+uint64_t parse_link_id(const std::string &text)
+{
+	if (text.empty() || text.size() > 10 || text.find_first_not_of("0123456789") != std::string::npos)
+		usage_error("link: '" + text + "' is not an id as 'rchar link' shows it");
+	return std::stoull(text);
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0
+// What single words of a command line mean. All of these fail with a Failure.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+struct Address {
+	sockaddr_storage addr{};
+	socklen_t len = 0;
+	bool has_port = false;
+	std::string remote;  // behind '/', may be empty
+};
+
+// ADDR, ADDR:PORT, [V6], [V6%if]:PORT, a host name; with_remote allows "/NAME" behind it.
+Address parse_address(const std::string &text, bool with_remote);
+uint32_t parse_access(const std::string &text);   // ro, rw
+uint32_t parse_atomics(const std::string &text);  // sw, hw
+uint32_t parse_mode(const std::string &text);
+uint32_t parse_user(const std::string &text);
+uint32_t parse_group(const std::string &text);
+uint64_t parse_link_id(const std::string &text);
