@@ -2,7 +2,6 @@
 #include "endpoint.hh"
 
 #include <fcntl.h>
-#include <linux/rdma_char.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
@@ -13,6 +12,7 @@
 #include <cstring>
 
 #include "../common/args.hh"
+#include "../common/names.hh"
 
 namespace {
 
@@ -166,11 +166,11 @@ Kind kind_of(int fd)
 	}
 }
 
-const char *kind_name(Kind kind)
+std::string kind_name(Kind kind)
 {
-	static const char *const names[] = {"stream", "message", "memory", "tcp"};
-
-	return names[static_cast<int>(kind)];
+	if (kind == Kind::tcp)
+		return "tcp";
+	return name_of(Code<rchar_channel_type>{static_cast<uint32_t>(kind)});
 }
 
 uint64_t region_size(int fd)

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "linux/rdma_char.h"
+
 // A descriptor that is closed.
 class Fd {
 public:
@@ -21,7 +23,12 @@ private:
 	int fd_ = -1;
 };
 
-enum class Kind { stream, message, memory, tcp };
+enum class Kind {
+	stream = RCHAR_TYPE_STREAM,
+	message = RCHAR_TYPE_MESSAGE,
+	memory = RCHAR_TYPE_MEMORY,
+	tcp,
+};
 
 // "/dev/rchar/NAME", or "tcp:HOST:PORT".
 class Endpoint {
@@ -41,7 +48,7 @@ private:
 
 // What a session is. All below throw Failure.
 Kind kind_of(int fd);
-const char *kind_name(Kind kind);
+std::string kind_name(Kind kind);
 uint64_t region_size(int fd);
 void write_all(int fd, const void *data, size_t len);
 bool read_all(int fd, void *data, size_t len);	// false: end of file in front of it

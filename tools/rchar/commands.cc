@@ -122,9 +122,11 @@ void put_fixed(Request &r, const std::string &key, Words &words)
 	if (key == "size")
 		r.put_u64(RCHAR_A_CHANNEL_SIZE, parse_size64(words.take("the size"), "size"));
 	else if (key == "access")
-		r.put_u32(RCHAR_A_CHANNEL_ACCESS, parse_access(words.take("the value of access")));
+		r.put_u32(RCHAR_A_CHANNEL_ACCESS,
+			  parse_choice<rchar_access>(words.take("the value of access"), "access"));
 	else if (key == "atomics")
-		r.put_u32(RCHAR_A_CHANNEL_ATOMICS, parse_atomics(words.take("the value of atomics")));
+		r.put_u32(RCHAR_A_CHANNEL_ATOMICS,
+			  parse_choice<rchar_atomics>(words.take("the value of atomics"), "atomics"));
 	else if (key == "mode")
 		r.put_u32(RCHAR_A_CHANNEL_MODE, parse_mode(words.take("the value of mode")));
 	else if (key == "uid")
@@ -137,40 +139,36 @@ void put_fixed(Request &r, const std::string &key, Words &words)
 			    "recovery-timeout linger");
 }
 
-uint32_t take_type(Words &words)
+// A word for a value of E; what: "type", for the error texts.
+template <typename E>
+E take_choice(Words &words, const std::string &what)
 {
-	std::string type = words.take("the type (stream, message or memory)");
+	std::string word = words.take(("the " + what + " (" + choice_of<E>() + ")").c_str());
+	std::optional<E> value = value_of<E>(word);
 
-	if (type == "stream")
-		return RCHAR_TYPE_STREAM;
-	if (type == "message")
-		return RCHAR_TYPE_MESSAGE;
-	if (type == "memory")
-		return RCHAR_TYPE_MEMORY;
-	usage_error("'" + type + "' is not a type: stream, message or memory");
+	if (!value)
+		usage_error("'" + word + "' is not a " + what + ": " + choice_of<E>());
+	return *value;
 }
 
 void put_role(Request &r, Words &words)
 {
-	std::string role = words.take("the role (listen or connect)");
+	rchar_role role = take_choice<rchar_role>(words, "role");
 
-	if (role == "listen") {
-		r.put_u32(RCHAR_A_CHANNEL_ROLE, RCHAR_ROLE_LISTEN);
+	r.put_u32(RCHAR_A_CHANNEL_ROLE, role);
+	if (role == RCHAR_ROLE_LISTEN) {
 		r.put_address(RCHAR_A_CHANNEL_LOCAL,
 			      parse_address(words.take("the address to listen at"), false));
-	} else if (role == "connect") {
-		Address peer = parse_address(words.take("the peer's address"), true);
-
-		r.put_u32(RCHAR_A_CHANNEL_ROLE, RCHAR_ROLE_CONNECT);
-		r.put_address(RCHAR_A_CHANNEL_PEER, peer);
-		if (!peer.remote.empty())
-			r.put_string(RCHAR_A_CHANNEL_REMOTE, peer.remote);
-		if (words.accept("from"))
-			r.put_address(RCHAR_A_CHANNEL_LOCAL,
-				      parse_address(words.take("the address behind 'from'"), false));
-	} else {
-		usage_error("'" + role + "' is not a role: listen or connect");
+		return;
 	}
+	Address peer = parse_address(words.take("the peer's address"), true);
+
+	r.put_address(RCHAR_A_CHANNEL_PEER, peer);
+	if (!peer.remote.empty())
+		r.put_string(RCHAR_A_CHANNEL_REMOTE, peer.remote);
+	if (words.accept("from"))
+		r.put_address(RCHAR_A_CHANNEL_LOCAL,
+			      parse_address(words.take("the address behind 'from'"), false));
 }
 
 void command_add(Words words, const Options &options)
@@ -179,7 +177,7 @@ void command_add(Words words, const Options &options)
 	std::string name = words.take("the name of the channel");
 
 	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	r.put_u32(RCHAR_A_CHANNEL_TYPE, take_type(words));
+	r.put_u32(RCHAR_A_CHANNEL_TYPE, take_choice<rchar_channel_type>(words, "type"));
 	put_role(r, words);
 	while (!words.empty()) {
 		std::string key = words.take("a setting");

@@ -9,76 +9,60 @@
 #include <functional>
 #include <map>
 
-#include "linux/rdma_char.h"
+#include "../common/names.hh"
 
 namespace {
 
-template <size_t N>
-std::string name_of(const char *const (&names)[N], uint32_t value)
-{
-	if (value < N && names[value])
-		return names[value];
-	return "unknown-" + std::to_string(value);
-}
-
-const char *const type_names[] = {nullptr, "stream", "message", "memory"};
-const char *const role_names[] = {nullptr, "listen", "connect"};
-const char *const channel_states[] = {nullptr,	    "waiting", "listening", "connecting",
-				      "up",	    "retrying", "deleted"};
-const char *const access_names[] = {nullptr, "ro", "rw"};
-const char *const atomics_names[] = {nullptr, "sw", "hw"};
-const char *const link_states[] = {nullptr, "down", "connecting", "up", "dying"};
-const char *const session_states[] = {nullptr,	 "accepting", "opening", "waiting",
-				      "open",	 "closing",   "dead"};
-
 struct Reason {
-	const char *name;
+	rchar_reason reason;
 	const char *text;
 };
 
 // In the order of enum rchar_reason.
-const Reason reasons[] = {
-	{"none", ""},
-	{"admin", "ended with rchar"},
-	{"unload", "the module is being removed"},
-	{"no-memory", "out of memory"},
-	{"no-device", "no RDMA device has that local address (see 'rdma link', 'ip addr')"},
-	{"device-removed", "the RDMA device was removed"},
-	{"address-in-use", "another program listens at this address and port"},
-	{"address", "the peer's address does not resolve: no such host on the network"},
-	{"route", "there is no RDMA route to the peer"},
-	{"unreachable", "the peer does not answer"},
-	{"not-listening", "the peer is there, but nobody listens at that port"},
-	{"rejected", "the peer's connection manager refused"},
-	{"timeout", "no answer in time"},
-	{"version", "the peer speaks another version of the protocol"},
-	{"protocol", "the peer broke the protocol, or is not rdma_char"},
-	{"busy", "the peer is still closing the old connection, or has too many"},
-	{"keepalive", "the peer fell silent"},
-	{"qp-error", "the connection broke"},
-	{"peer-closed", "the peer disconnected"},
-	{"peer-restarted", "the peer restarted, or forgot this link"},
-	{"recovery-timeout", "the link stayed down for longer than recovery-timeout"},
-	{"no-channel", "the peer has no channel of that name"},
-	{"wrong-type", "the peer's channel of that name has another type"},
-	{"backlog", "too many sessions wait at the peer"},
-	{"deleted", "the channel was deleted"},
-	{"closed", "given up before it was open"},
-	{"linger", "closed, and the rest could not be sent in time"},
-	{"window", "the peer sent more than its window"},
-	{"address-changed", "the address moved to another device or host"},
-	{"no-atomics", "the peer's RDMA device cannot execute atomic operations"},
-	{"peer-limit", "one host made the other hold as much memory as it may"},
+constexpr Reason reasons[] = {
+	{RCHAR_REASON_NONE, ""},
+	{RCHAR_REASON_ADMIN, "ended with rchar"},
+	{RCHAR_REASON_UNLOAD, "the module is being removed"},
+	{RCHAR_REASON_NO_MEMORY, "out of memory"},
+	{RCHAR_REASON_NO_DEVICE,
+	 "no RDMA device has that local address (see 'rdma link', 'ip addr')"},
+	{RCHAR_REASON_DEVICE_REMOVED, "the RDMA device was removed"},
+	{RCHAR_REASON_ADDRESS_IN_USE, "another program listens at this address and port"},
+	{RCHAR_REASON_ADDRESS, "the peer's address does not resolve: no such host on the network"},
+	{RCHAR_REASON_ROUTE, "there is no RDMA route to the peer"},
+	{RCHAR_REASON_UNREACHABLE, "the peer does not answer"},
+	{RCHAR_REASON_NOT_LISTENING, "the peer is there, but nobody listens at that port"},
+	{RCHAR_REASON_REJECTED, "the peer's connection manager refused"},
+	{RCHAR_REASON_TIMEOUT, "no answer in time"},
+	{RCHAR_REASON_VERSION, "the peer speaks another version of the protocol"},
+	{RCHAR_REASON_PROTOCOL, "the peer broke the protocol, or is not rdma_char"},
+	{RCHAR_REASON_BUSY, "the peer is still closing the old connection, or has too many"},
+	{RCHAR_REASON_KEEPALIVE, "the peer fell silent"},
+	{RCHAR_REASON_QP_ERROR, "the connection broke"},
+	{RCHAR_REASON_PEER_CLOSED, "the peer disconnected"},
+	{RCHAR_REASON_PEER_RESTARTED, "the peer restarted, or forgot this link"},
+	{RCHAR_REASON_RECOVERY_TIMEOUT, "the link stayed down for longer than recovery-timeout"},
+	{RCHAR_REASON_NO_CHANNEL, "the peer has no channel of that name"},
+	{RCHAR_REASON_WRONG_TYPE, "the peer's channel of that name has another type"},
+	{RCHAR_REASON_BACKLOG, "too many sessions wait at the peer"},
+	{RCHAR_REASON_DELETED, "the channel was deleted"},
+	{RCHAR_REASON_CLOSED, "given up before it was open"},
+	{RCHAR_REASON_LINGER, "closed, and the rest could not be sent in time"},
+	{RCHAR_REASON_WINDOW, "the peer sent more than its window"},
+	{RCHAR_REASON_ADDRESS_CHANGED, "the address moved to another device or host"},
+	{RCHAR_REASON_NO_ATOMICS, "the peer's RDMA device cannot execute atomic operations"},
+	{RCHAR_REASON_PEER_LIMIT, "one host made the other hold as much memory as it may"},
 };
-static_assert(sizeof(reasons) / sizeof(reasons[0]) == __RCHAR_REASON_MAX,
-	      "one text for every reason");
 
-std::string reason_name(uint32_t reason)
+constexpr bool in_order()
 {
-	if (reason < __RCHAR_REASON_MAX)
-		return reasons[reason].name;
-	return "unknown-" + std::to_string(reason);
+	for (uint32_t i = 0; i < __RCHAR_REASON_MAX; i++)
+		if (reasons[i].reason != i)
+			return false;
+	return true;
 }
+static_assert(sizeof(reasons) / sizeof(reasons[0]) == __RCHAR_REASON_MAX && in_order(),
+	      "one text for every reason");
 
 std::string address_name(nlattr *attr)
 {
@@ -120,7 +104,12 @@ Json string_value(nlattr *a) { return nla_get_string(a); }
 Json address_value(nlattr *a) { return address_name(a); }
 Json hex_value(nlattr *a) { return hex_name(nla_get_u64(a)); }
 Json id_value(nlattr *a) { return std::to_string(nla_get_u64(a)); }
-Json reason_value(nlattr *a) { return reason_name(nla_get_u32(a)); }
+
+template <typename E>
+Json name_value(nlattr *a)
+{
+	return name_of(Code<E>{nla_get_u32(a)});
+}
 
 Json mode_value(nlattr *a)
 {
@@ -211,9 +200,8 @@ std::string reason_line(const Json &o)
 
 std::string reason_text(const std::string &reason)
 {
-	for (const Reason &r : reasons)
-		if (reason == r.name)
-			return r.text;
+	if (std::optional<rchar_reason> r = value_of<rchar_reason>(reason))
+		return reasons[*r].text;
 	return "not known to this version of rchar";
 }
 
@@ -250,16 +238,13 @@ Json channel_object(nlattr *attrs, int len)
 {
 	static const std::vector<Field> fields = {
 		{RCHAR_A_CHANNEL_NAME, "name", string_value},
-		{RCHAR_A_CHANNEL_TYPE, "type",
-		 [](nlattr *a) -> Json { return name_of(type_names, nla_get_u32(a)); }},
-		{RCHAR_A_CHANNEL_ROLE, "role",
-		 [](nlattr *a) -> Json { return name_of(role_names, nla_get_u32(a)); }},
+		{RCHAR_A_CHANNEL_TYPE, "type", name_value<rchar_channel_type>},
+		{RCHAR_A_CHANNEL_ROLE, "role", name_value<rchar_role>},
 		{RCHAR_A_CHANNEL_LOCAL, "local", address_value},
 		{RCHAR_A_CHANNEL_PEER, "peer", address_value},
 		{RCHAR_A_CHANNEL_REMOTE, "remote", string_value},
-		{RCHAR_A_CHANNEL_STATE, "state",
-		 [](nlattr *a) -> Json { return name_of(channel_states, nla_get_u32(a)); }},
-		{RCHAR_A_CHANNEL_REASON, "reason", reason_value},
+		{RCHAR_A_CHANNEL_STATE, "state", name_value<rchar_channel_state>},
+		{RCHAR_A_CHANNEL_REASON, "reason", name_value<rchar_reason>},
 		{RCHAR_A_CHANNEL_REASON_AGE_MS, "reason_age_ms", u64_value},
 		{RCHAR_A_CHANNEL_SESSIONS, "sessions", u32_value},
 		{RCHAR_A_CHANNEL_WAITING, "waiting", u32_value},
@@ -271,10 +256,8 @@ Json channel_object(nlattr *attrs, int len)
 		{RCHAR_A_CHANNEL_MAX_MESSAGE, "max_message_bytes", u32_value},
 		{RCHAR_A_CHANNEL_RENDEZVOUS_MIN, "rendezvous_min_bytes", u32_value},
 		{RCHAR_A_CHANNEL_SIZE, "size_bytes", u64_value},
-		{RCHAR_A_CHANNEL_ACCESS, "access",
-		 [](nlattr *a) -> Json { return name_of(access_names, nla_get_u32(a)); }},
-		{RCHAR_A_CHANNEL_ATOMICS, "atomics",
-		 [](nlattr *a) -> Json { return name_of(atomics_names, nla_get_u32(a)); }},
+		{RCHAR_A_CHANNEL_ACCESS, "access", name_value<rchar_access>},
+		{RCHAR_A_CHANNEL_ATOMICS, "atomics", name_value<rchar_atomics>},
 		{RCHAR_A_CHANNEL_PINNED, "pinned_bytes", u64_value},
 		{RCHAR_A_CHANNEL_BACKLOG, "backlog", u32_value},
 		{RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, "open_timeout_ms", u32_value},
@@ -295,9 +278,8 @@ Json link_object(nlattr *attrs, int len)
 		{RCHAR_A_LINK_INITIATOR, "initiator", bool_value},
 		{RCHAR_A_LINK_LOCAL, "local", address_value},
 		{RCHAR_A_LINK_PEER, "peer", address_value},
-		{RCHAR_A_LINK_STATE, "state",
-		 [](nlattr *a) -> Json { return name_of(link_states, nla_get_u32(a)); }},
-		{RCHAR_A_LINK_REASON, "reason", reason_value},
+		{RCHAR_A_LINK_STATE, "state", name_value<rchar_link_state>},
+		{RCHAR_A_LINK_REASON, "reason", name_value<rchar_reason>},
 		{RCHAR_A_LINK_REASON_AGE_MS, "reason_age_ms", u64_value},
 		{RCHAR_A_LINK_ATTEMPTS, "attempts", u32_value},
 		{RCHAR_A_LINK_NEXT_MS, "next_ms", u32_value},
@@ -326,9 +308,8 @@ Json session_object(nlattr *attrs, int len)
 		{RCHAR_A_SESSION_CHANNEL, "channel", string_value},
 		{RCHAR_A_SESSION_INITIATOR, "initiator", bool_value},
 		{RCHAR_A_SESSION_PEER, "peer", address_value},
-		{RCHAR_A_SESSION_STATE, "state",
-		 [](nlattr *a) -> Json { return name_of(session_states, nla_get_u32(a)); }},
-		{RCHAR_A_SESSION_REASON, "reason", reason_value},
+		{RCHAR_A_SESSION_STATE, "state", name_value<rchar_session_state>},
+		{RCHAR_A_SESSION_REASON, "reason", name_value<rchar_reason>},
 		{RCHAR_A_SESSION_RX_QUEUED, "rx_queued_bytes", u64_value},
 		{RCHAR_A_SESSION_RX_MEMORY, "rx_memory_bytes", u64_value},
 		{RCHAR_A_SESSION_TX_UNACKED, "tx_unacked_bytes", u64_value},

@@ -9,9 +9,6 @@
 #include <cctype>
 #include <cstring>
 
-#include "../common/args.hh"
-#include "linux/rdma_char.h"
-
 namespace {
 
 uint16_t parse_port(const std::string &text)
@@ -86,24 +83,6 @@ Address parse_address(const std::string &text, bool with_remote)
 	if (!port.empty())
 		set_port(&a, parse_port(port.substr(1)));
 	return a;
-}
-
-uint32_t parse_access(const std::string &text)
-{
-	if (text == "ro")
-		return RCHAR_ACCESS_RO;
-	if (text == "rw")
-		return RCHAR_ACCESS_RW;
-	usage_error("access: '" + text + "' is not ro or rw");
-}
-
-uint32_t parse_atomics(const std::string &text)
-{
-	if (text == "sw")
-		return RCHAR_ATOMICS_SW;
-	if (text == "hw")
-		return RCHAR_ATOMICS_HW;
-	usage_error("atomics: '" + text + "' is not sw or hw");
 }
 
 uint32_t parse_mode(const std::string &text)

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <string>
 
+#include "../common/args.hh"
+#include "../common/names.hh"
+
 struct Address {
 	sockaddr_storage addr{};
 	socklen_t len = 0;
@@ -16,9 +19,18 @@ struct Address {
 
 // ADDR, ADDR:PORT, [V6], [V6%if]:PORT, a host name; with_remote allows "/NAME" behind it.
 Address parse_address(const std::string &text, bool with_remote);
-uint32_t parse_access(const std::string &text);   // ro, rw
-uint32_t parse_atomics(const std::string &text);  // sw, hw
 uint32_t parse_mode(const std::string &text);
 uint32_t parse_user(const std::string &text);
 uint32_t parse_group(const std::string &text);
 uint64_t parse_link_id(const std::string &text);
+
+// One of the words for the values of E.
+template <typename E>
+E parse_choice(const std::string &text, const char *what)
+{
+	std::optional<E> value = value_of<E>(text);
+
+	if (!value)
+		usage_error(std::string(what) + ": '" + text + "' is not " + choice_of<E>());
+	return *value;
+}
