@@ -28,7 +28,8 @@ Json dump_objects(Netlink &nl, int cmd, ToObject to_object)
 {
 	Json out = Json::array();
 
-	nl.dump(cmd, [&](int, nlattr *attrs, int len) { out.push_back(to_object(attrs, len)); });
+	for (Message &m : nl.dump(cmd))
+		out.push_back(to_object(m.attributes().first, m.attributes().len));
 	return out;
 }
 
@@ -48,7 +49,8 @@ Json get_channel(Netlink &nl, const std::string &name)
 	Json out;
 
 	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	nl.call(r, "show " + name, [&](int, nlattr *attrs, int len) { out = channel_object(attrs, len); });
+	for (Message &m : nl.call(r, "show " + name))
+		out = channel_object(m.attributes().first, m.attributes().len);
 	return out;
 }
 
@@ -82,7 +84,7 @@ void wait_working(const std::string &name, const Options &options)
 		int64_t left = end - now_ms();
 		if (left <= 0)
 			break;
-		events.wait_event(static_cast<int>(left), {});
+		events.wait_events(static_cast<int>(left));
 	}
 	std::string text = name + ": still " + channel.value("state", "") + " after " +
 			   std::to_string(options.wait_s) + " s";
@@ -395,9 +397,8 @@ void command_monitor(Words words, const Options &options)
 
 		if (options.wait_s >= 0 && left <= 0)
 			return;
-		nl.wait_event(static_cast<int>(left), [&](int cmd, nlattr *attrs, int len) {
-			print_event(cmd, attrs, len, options);
-		});
+		for (Message &m : nl.wait_events(static_cast<int>(left)))
+			print_event(m.cmd, m.attributes().first, m.attributes().len, options);
 	}
 }
 
@@ -409,8 +410,8 @@ void command_version(Words words, const Options &options)
 	try {
 		Netlink nl;
 
-		nl.call(Request(RCHAR_CMD_INFO_GET), "version",
-			[&](int, nlattr *attrs, int len) { info.update(info_object(attrs, len)); });
+		for (Message &m : nl.call(Request(RCHAR_CMD_INFO_GET), "version"))
+			info.update(info_object(m.attributes().first, m.attributes().len));
 	} catch (const Failure &f) {
 		if (f.code != EXIT_ABSENT)
 			throw;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "netlink.hh"
 
-#include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr int DUMP_TRIES = 10;
 
 struct Transaction {
-	const OnMessage *on;
+	std::vector<Message> *answer;
 	int error = 0;  // positive errno from the kernel
 	bool done = false;
 	bool interrupted = false;
@@ -30,10 +30,12 @@ int on_valid(nl_msg *msg, void *arg)
 	nlmsghdr *hdr = nlmsg_hdr(msg);
 	auto *genl = static_cast<genlmsghdr *>(nlmsg_data(hdr));
 
+	auto *attrs = reinterpret_cast<char *>(genlmsg_attrdata(genl, 0));
+	auto len = static_cast<size_t>(genlmsg_attrlen(genl, 0));
+
 	if (hdr->nlmsg_flags & NLM_F_DUMP_INTR)
 		t->interrupted = true;
-	if (*t->on)
-		(*t->on)(genl->cmd, genlmsg_attrdata(genl, 0), genlmsg_attrlen(genl, 0));
+	t->answer->push_back({genl->cmd, std::string(attrs, len)});
 	return NL_OK;
 }
 
@@ -88,28 +90,6 @@ std::unique_ptr<nl_cb, FreeCb> make_callbacks(Transaction *t)
 
 }  // namespace
 
-Request::Request(int cmd, int flags) : msg_(nlmsg_alloc_size(8192))
-{
-	// The family's number is filled in when it is sent.
-	if (!msg_ || !genlmsg_put(msg_.get(), NL_AUTO_PORT, NL_AUTO_SEQ, GENL_ID_CTRL, 0, flags,
-				  static_cast<uint8_t>(cmd), RCHAR_GENL_VERSION))
-		throw Failure(EXIT_USAGE, "out of memory");
-}
-
-void Request::put_u32(int attr, uint32_t value) { nla_put_u32(msg_.get(), attr, value); }
-
-void Request::put_u64(int attr, uint64_t value) { nla_put_u64(msg_.get(), attr, value); }
-
-void Request::put_string(int attr, const std::string &value)
-{
-	nla_put_string(msg_.get(), attr, value.c_str());
-}
-
-void Request::put_address(int attr, const Address &value)
-{
-	nla_put(msg_.get(), attr, static_cast<int>(value.len), &value.addr);
-}
-
 Netlink::Netlink() : sock_(nl_socket_alloc())
 {
 	int one = 1, ret;
@@ -127,9 +107,9 @@ Netlink::Netlink() : sock_(nl_socket_alloc())
 					   "'modprobe rdma_char' or, from the source, 'insmod rdma_char.ko'");
 }
 
-int Netlink::transact(const Request &request, const OnMessage &on, std::string *words)
+int Netlink::transact(const Request &request, std::vector<Message> *answer, std::string *words)
 {
-	Transaction t{&on, 0, false, false, {}};
+	Transaction t{answer, 0, false, false, {}};
 	auto cb = make_callbacks(&t);
 
 	nlmsg_hdr(request.get())->nlmsg_type = static_cast<uint16_t>(family_);
@@ -145,40 +125,34 @@ int Netlink::transact(const Request &request, const OnMessage &on, std::string *
 	return t.error;
 }
 
-void Netlink::call(const Request &request, const std::string &what, const OnMessage &on)
+std::vector<Message> Netlink::call(const Request &request, const std::string &what)
 {
+	std::vector<Message> answer;
 	std::string words;
-	int error = transact(request, on, &words);
+	int error = transact(request, &answer, &words);
 
 	if (error)
 		throw Failure(EXIT_KERNEL, what + ": " + words);
+	return answer;
 }
 
-void Netlink::dump(int cmd, const OnMessage &on)
+std::vector<Message> Netlink::dump(int cmd)
 {
-	struct Kept {
-		int cmd;
-		std::string attrs;
-	};
-	std::vector<Kept> kept;
-	OnMessage keep = [&](int c, nlattr *attrs, int len) {
-		kept.push_back({c, std::string(reinterpret_cast<char *>(attrs), static_cast<size_t>(len))});
-	};
+	std::vector<Message> answer;
 	std::string words;
 	int error = 0;
 
 	// A list that changed while it was read is read again; under constant change the
 	// last reading has to do.
 	for (int i = 0; i < DUMP_TRIES; i++) {
-		kept.clear();
-		error = transact(Request(cmd, NLM_F_DUMP), keep, &words);
+		answer.clear();
+		error = transact(Request(cmd, NLM_F_DUMP), &answer, &words);
 		if (error != EINTR)
 			break;
 	}
 	if (error && error != EINTR)
 		throw Failure(EXIT_KERNEL, words);
-	for (Kept &k : kept)
-		on(k.cmd, reinterpret_cast<nlattr *>(k.attrs.data()), static_cast<int>(k.attrs.size()));
+	return answer;
 }
 
 void Netlink::subscribe()
@@ -191,18 +165,19 @@ void Netlink::subscribe()
 	nl_socket_disable_seq_check(sock_.get());
 }
 
-bool Netlink::wait_event(int timeout_ms, const OnMessage &on)
+std::vector<Message> Netlink::wait_events(int timeout_ms)
 {
 	pollfd p = {nl_socket_get_fd(sock_.get()), POLLIN, 0};
-	Transaction t{&on, 0, false, false, {}};
+	std::vector<Message> events;
+	Transaction t{&events, 0, false, false, {}};
 
 	if (poll(&p, 1, timeout_ms) <= 0)
-		return false;
+		return events;
 	auto cb = make_callbacks(&t);
 	int ret = nl_recvmsgs(sock_.get(), cb.get());
 	if (ret == -NLE_NOMEM)
 		fprintf(stderr, "rchar: events came faster than they were read; some are lost\n");
 	else if (ret < 0)
 		throw Failure(EXIT_USAGE, std::string("netlink: ") + nl_geterror(ret));
-	return true;
+	return events;
 }

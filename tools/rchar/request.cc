@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "request.hh"
+
+#include <linux/genetlink.h>
+#include <netlink/attr.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+
+#include "linux/rdma_char.h"
+
+Request::Request(int cmd, int flags) : msg_(nlmsg_alloc_size(8192))
+{
+	// The family's number is filled in when it is sent.
+	if (!msg_ || !genlmsg_put(msg_.get(), NL_AUTO_PORT, NL_AUTO_SEQ, GENL_ID_CTRL, 0, flags,
+				  static_cast<uint8_t>(cmd), RCHAR_GENL_VERSION))
+		throw Failure(EXIT_USAGE, "out of memory");
+}
+
+void Request::put_u32(int attr, uint32_t value) { nla_put_u32(msg_.get(), attr, value); }
+
+void Request::put_u64(int attr, uint64_t value) { nla_put_u64(msg_.get(), attr, value); }
+
+void Request::put_string(int attr, const std::string &value)
+{
+	nla_put_string(msg_.get(), attr, value.c_str());
+}
+
+void Request::put_address(int attr, const Address &value)
+{
+	nla_put(msg_.get(), attr, static_cast<int>(value.len), &value.addr);
+}
