@@ -1,64 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "commands.hh"
 
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <ctime>
 #include <map>
 
-#include "linux/rdma_char.h"
+#include "decode.hh"
+#include "format.hh"
 #include "netlink.hh"
-#include "objects.hh"
 #include "parse.hh"
+#include "print.hh"
+#include "request.hh"
 
 namespace {
 
-void print_json(const Json &value, const Options &options)
+template <typename T>
+std::vector<T> dump(Netlink &nl, int cmd)
 {
-	printf("%s\n", value.dump(options.pretty ? 2 : -1).c_str());
-	fflush(stdout);
-}
+	std::vector<T> out;
 
-using ToObject = Json (*)(nlattr *, int);
-using ToText = std::string (*)(const Json &, bool);
-
-Json dump_objects(Netlink &nl, int cmd, ToObject to_object)
-{
-	Json out = Json::array();
-
-	for (Message &m : nl.dump(cmd))
-		out.push_back(to_object(m.attributes().first, m.attributes().len));
+	for (const Message &m : nl.dump(cmd))
+		out.push_back(decode<T>(m));
 	return out;
 }
 
-void print_objects(const Json &objects, const Options &options, ToText to_text)
+std::vector<Channel> dump_channels(Netlink &nl)
 {
-	if (options.json) {
-		print_json(objects, options);
-		return;
-	}
-	for (const Json &o : objects)
-		fputs(to_text(o, options.details).c_str(), stdout);
+	return dump<Channel>(nl, RCHAR_CMD_CHANNEL_GET);
 }
 
-Json get_channel(Netlink &nl, const std::string &name)
+Channel get_channel(Netlink &nl, const std::string &name)
 {
 	Request r(RCHAR_CMD_CHANNEL_GET);
-	Json out;
+	Channel out;
 
 	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	for (Message &m : nl.call(r, "show " + name))
-		out = channel_object(m.attributes().first, m.attributes().len);
+	for (const Message &m : nl.call(r, "show " + name))
+		out = decode<Channel>(m);
 	return out;
-}
-
-bool is_working(const Json &channel)
-{
-	std::string state = channel.value("state", "");
-
-	return state == "up" || state == "listening";
 }
 
 int64_t now_ms()
@@ -74,23 +55,22 @@ void wait_working(const std::string &name, const Options &options)
 {
 	int64_t end = now_ms() + options.wait_s * 1000LL;
 	Netlink events, nl;
-	Json channel;
+	Channel channel;
 
 	events.subscribe();
 	for (;;) {
 		channel = get_channel(nl, name);
-		if (is_working(channel))
+		if (channel.state == RCHAR_CHANNEL_UP || channel.state == RCHAR_CHANNEL_LISTENING)
 			return;
 		int64_t left = end - now_ms();
 		if (left <= 0)
 			break;
 		events.wait_events(static_cast<int>(left));
 	}
-	std::string text = name + ": still " + channel.value("state", "") + " after " +
-			   std::to_string(options.wait_s) + " s";
-	std::string reason = channel.value("reason", "");
-	if (!reason.empty())
-		text += ": " + reason_text(reason);
+	std::string text = name + ": still " + (channel.state ? name_of(*channel.state) : "") +
+			   " after " + std::to_string(options.wait_s) + " s";
+	if (channel.reason)
+		text += ": " + reason_text(*channel.reason);
 	throw Failure(EXIT_WAIT, text);
 }
 
@@ -233,8 +213,8 @@ void command_del(Words words, const Options &)
 		delete_channel(nl, name);
 		return;
 	}
-	for (const Json &c : dump_objects(nl, RCHAR_CMD_CHANNEL_GET, channel_object))
-		delete_channel(nl, c.value("name", ""));
+	for (const Channel &c : dump_channels(nl))
+		delete_channel(nl, c.name.value_or(""));
 }
 
 void command_show(Words words, const Options &options)
@@ -242,8 +222,7 @@ void command_show(Words words, const Options &options)
 	if (words.empty()) {
 		Netlink nl;
 
-		print_objects(dump_objects(nl, RCHAR_CMD_CHANNEL_GET, channel_object), options,
-			      channel_text);
+		print_list(dump_channels(nl), options);
 		return;
 	}
 	std::string name = words.take("the name of the channel");
@@ -251,7 +230,7 @@ void command_show(Words words, const Options &options)
 	Netlink nl;
 	if (options.wait_s >= 0)
 		wait_working(name, options);
-	print_objects(Json::array({get_channel(nl, name)}), options, channel_text);
+	print_list(std::vector<Channel>{get_channel(nl, name)}, options);
 }
 
 void command_link(Words words, const Options &options)
@@ -268,7 +247,7 @@ void command_link(Words words, const Options &options)
 	words.accept("show");
 	words.end();
 	Netlink nl;
-	print_objects(dump_objects(nl, RCHAR_CMD_LINK_GET, link_object), options, link_text);
+	print_list(dump<Link>(nl, RCHAR_CMD_LINK_GET), options);
 }
 
 void command_session(Words words, const Options &options)
@@ -280,7 +259,8 @@ void command_session(Words words, const Options &options)
 
 		words.end();
 		if (slash == std::string::npos)
-			usage_error("session: '" + id + "' is not LINK/SESSION as 'rchar session' shows it");
+			usage_error("session: '" + id +
+				    "' is not LINK/SESSION as 'rchar session' shows it");
 		r.put_u64(RCHAR_A_SESSION_LINK_ID, parse_link_id(id.substr(0, slash)));
 		r.put_u32(RCHAR_A_SESSION_ID, parse_number(id.substr(slash + 1), "session"));
 		Netlink().call(r, "session kill " + id);
@@ -289,45 +269,30 @@ void command_session(Words words, const Options &options)
 	words.accept("show");
 	words.end();
 	Netlink nl;
-	print_objects(dump_objects(nl, RCHAR_CMD_SESSION_GET, session_object), options, session_text);
+	print_list(dump<Session>(nl, RCHAR_CMD_SESSION_GET), options);
 }
 
-// The counters of channels, as one object each.
-Json channel_stats(Netlink &nl, const std::string &name)
+// Of the channel of that name, or of all.
+std::vector<ChannelStats> channel_stats(Netlink &nl, const std::string &name)
 {
-	Json out = Json::array();
+	std::vector<ChannelStats> out;
 
-	for (const Json &c : dump_objects(nl, RCHAR_CMD_CHANNEL_GET, channel_object)) {
-		if (!name.empty() && c.value("name", "") != name)
-			continue;
-		Json o = Json::object();
-		o["name"] = c["name"];
-		o.update(c["stats"]);
-		out.push_back(o);
-	}
+	for (const Channel &c : dump_channels(nl))
+		if (name.empty() || c.name == name)
+			out.push_back({c.name, c.stats.value_or(Stats{})});
 	if (!name.empty() && out.empty())
 		throw Failure(EXIT_KERNEL, "stats " + name + ": no channel of that name");
 	return out;
 }
 
-std::string stats_text(const Json &stats, bool)
+// What was added. A channel that is new since keeps its counters.
+std::vector<ChannelStats> stats_since(std::vector<ChannelStats> now,
+				      const std::vector<ChannelStats> &before)
 {
-	std::string text = stats.value("name", "") + ":";
-
-	for (const auto &[key, value] : stats.items())
-		if (key != "name")
-			text += " " + key + " " + std::to_string(value.get<int64_t>());
-	return text + "\n";
-}
-
-Json stats_difference(Json now, const Json &before)
-{
-	for (Json &o : now)
-		for (const Json &b : before)
-			if (o["name"] == b["name"])
-				for (auto &[key, value] : o.items())
-					if (key != "name")
-						value = value.get<int64_t>() - b.value(key, int64_t{0});
+	for (ChannelStats &n : now)
+		for (const ChannelStats &b : before)
+			if (n.name == b.name)
+				n = difference(n, b);
 	return now;
 }
 
@@ -345,44 +310,15 @@ void command_stats(Words words, const Options &options)
 			words.end();
 	}
 	Netlink nl;
-	Json before = channel_stats(nl, name);
-	print_objects(before, options, stats_text);
+	std::vector<ChannelStats> before = channel_stats(nl, name);
+	print_list(before, options);
 	while (every) {
 		sleep(every);
-		Json now = channel_stats(nl, name);
-		print_objects(stats_difference(now, before), options, stats_text);
+		std::vector<ChannelStats> now = channel_stats(nl, name);
+		print_list(stats_since(now, before), options);
 		fflush(stdout);
 		before = now;
 	}
-}
-
-std::string timestamp()
-{
-	timeval tv{};
-	char text[32];
-
-	gettimeofday(&tv, nullptr);
-	tm local{};
-	localtime_r(&tv.tv_sec, &local);
-	size_t n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &local);
-	snprintf(text + n, sizeof(text) - n, ".%06ld", static_cast<long>(tv.tv_usec));
-	return text;
-}
-
-void print_event(int cmd, nlattr *attrs, int len, const Options &options)
-{
-	Json event = event_object(cmd, attrs, len);
-
-	if (options.json) {
-		if (options.timestamps)
-			event["time"] = timestamp();
-		printf("%s\n", event.dump().c_str());
-	} else {
-		if (options.timestamps)
-			printf("%s ", timestamp().c_str());
-		fputs(event_text(event).c_str(), stdout);
-	}
-	fflush(stdout);
 }
 
 void command_monitor(Words words, const Options &options)
@@ -397,41 +333,26 @@ void command_monitor(Words words, const Options &options)
 
 		if (options.wait_s >= 0 && left <= 0)
 			return;
-		for (Message &m : nl.wait_events(static_cast<int>(left)))
-			print_event(m.cmd, m.attributes().first, m.attributes().len, options);
+		for (const Message &m : nl.wait_events(static_cast<int>(left)))
+			print_event(decode_event(m), options);
 	}
 }
 
 void command_version(Words words, const Options &options)
 {
-	Json info = {{"tool", RCHAR_VERSION}};
+	std::optional<Info> info;
 
 	words.end();
 	try {
 		Netlink nl;
 
-		for (Message &m : nl.call(Request(RCHAR_CMD_INFO_GET), "version"))
-			info.update(info_object(m.attributes().first, m.attributes().len));
+		for (const Message &m : nl.call(Request(RCHAR_CMD_INFO_GET), "version"))
+			info = decode<Info>(m);
 	} catch (const Failure &f) {
 		if (f.code != EXIT_ABSENT)
 			throw;
-		info["module"] = nullptr;
 	}
-	if (options.json) {
-		print_json(info, options);
-		return;
-	}
-	printf("rchar %s\n", RCHAR_VERSION);
-	if (info["module"].is_null()) {
-		printf("rdma_char is not loaded\n");
-		return;
-	}
-	printf("rdma_char %s protocol %s\n", info["module"].get<std::string>().c_str(),
-	       info["protocol"].get<std::string>().c_str());
-	if (options.details)
-		for (const auto &[key, value] : info.items())
-			if (value.is_number())
-				printf("    %s %s\n", key.c_str(), value.dump().c_str());
+	print_version(info, options);
 }
 
 struct Command {

@@ -2,17 +2,8 @@
 // The commands.
 #pragma once
 
-#include <string>
-
 #include "../common/args.hh"
-
-struct Options {
-	bool json = false;
-	bool pretty = false;
-	bool details = false;
-	bool timestamps = false;
-	int wait_s = -1;  // -1: do not wait
-};
+#include "options.hh"
 
 // Runs one command line, without the options in front. Fails with a Failure.
 void run_command(Words words, const Options &options);

@@ -8,13 +8,13 @@
 
 // The attributes of a message, or of one of its nests.
 struct Attributes {
-	nlattr *first;
+	const nlattr *first;
 	int len;
 
-	nlattr *find(int attr) const { return nla_find(first, len, attr); }
-	static Attributes of_nest(nlattr *nest)
+	const nlattr *find(int attr) const { return nla_find(first, len, attr); }
+	static Attributes of_nest(const nlattr *nest)
 	{
-		return {static_cast<nlattr *>(nla_data(nest)), nla_len(nest)};
+		return {static_cast<const nlattr *>(nla_data(nest)), nla_len(nest)};
 	}
 };
 
@@ -22,8 +22,9 @@ struct Message {
 	int cmd;
 	std::string bytes;
 
-	Attributes attributes()
+	Attributes attributes() const
 	{
-		return {reinterpret_cast<nlattr *>(bytes.data()), static_cast<int>(bytes.size())};
+		return {reinterpret_cast<const nlattr *>(bytes.data()),
+			static_cast<int>(bytes.size())};
 	}
 };

@@ -29,7 +29,6 @@ int on_valid(nl_msg *msg, void *arg)
 	auto *t = static_cast<Transaction *>(arg);
 	nlmsghdr *hdr = nlmsg_hdr(msg);
 	auto *genl = static_cast<genlmsghdr *>(nlmsg_data(hdr));
-
 	auto *attrs = reinterpret_cast<char *>(genlmsg_attrdata(genl, 0));
 	auto len = static_cast<size_t>(genlmsg_attrlen(genl, 0));
 
@@ -104,7 +103,8 @@ Netlink::Netlink() : sock_(nl_socket_alloc())
 	family_ = genl_ctrl_resolve(sock_.get(), RCHAR_GENL_NAME);
 	if (family_ < 0)
 		throw Failure(EXIT_ABSENT, "the kernel module rdma_char is not loaded; try "
-					   "'modprobe rdma_char' or, from the source, 'insmod rdma_char.ko'");
+					   "'modprobe rdma_char' or, from the source, "
+					   "'insmod rdma_char.ko'");
 }
 
 int Netlink::transact(const Request &request, std::vector<Message> *answer, std::string *words)

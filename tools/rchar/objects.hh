@@ -1,28 +1,123 @@
 // SPDX-License-Identifier: GPL-2.0
-// From netlink attributes to JSON objects with stable keys, and from those to text.
-// Keys are snake_case with the unit in the name; they are added, never changed.
+// What the module says about its objects. A member is absent when its attribute was.
 #pragma once
 
-#include <netlink/attr.h>
+#include <sys/socket.h>
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
-using Json = nlohmann::ordered_json;
+#include "../common/names.hh"
+#include "stats.hh"
 
-Json channel_object(nlattr *attrs, int len);
-Json link_object(nlattr *attrs, int len);
-Json session_object(nlattr *attrs, int len);
-Json info_object(nlattr *attrs, int len);
-Json event_object(int cmd, nlattr *attrs, int len);
+struct Channel {
+	std::optional<std::string> name;
+	std::optional<Code<rchar_channel_type>> type;
+	std::optional<Code<rchar_role>> role;
+	std::optional<sockaddr_storage> local;
+	std::optional<sockaddr_storage> peer;
+	std::optional<std::string> remote;
+	std::optional<Code<rchar_channel_state>> state;
+	std::optional<Code<rchar_reason>> reason;
+	std::optional<uint64_t> reason_age_ms;
+	std::optional<uint32_t> sessions;
+	std::optional<uint32_t> waiting;
+	std::optional<uint64_t> link;
+	std::optional<uint32_t> mode;
+	std::optional<uint32_t> uid;
+	std::optional<uint32_t> gid;
+	std::optional<uint32_t> window;
+	std::optional<uint32_t> max_message;
+	std::optional<uint32_t> rendezvous_min;
+	std::optional<uint64_t> size;
+	std::optional<Code<rchar_access>> access;
+	std::optional<Code<rchar_atomics>> atomics;
+	std::optional<uint64_t> pinned;
+	std::optional<uint32_t> backlog;
+	std::optional<uint32_t> open_timeout_ms;
+	std::optional<uint32_t> recovery_timeout_ms;
+	std::optional<uint32_t> linger_ms;
+	std::optional<uint32_t> dev_major;
+	std::optional<uint32_t> dev_minor;
+	std::optional<Stats> stats;
+};
 
-std::string channel_text(const Json &channel, bool details);
-std::string link_text(const Json &link, bool details);
-std::string session_text(const Json &session, bool details);
-std::string event_text(const Json &event);
+// All but the index is absent while the lane is not up.
+struct Lane {
+	std::optional<uint32_t> index;
+	std::optional<std::string> device;
+	std::optional<uint32_t> port;
+	std::optional<uint32_t> qpn;
+	std::optional<uint32_t> tx_credits;
+	std::optional<uint32_t> unacked;
+	std::optional<uint32_t> frame_size;
+	std::optional<uint32_t> depth;
+};
 
-// A reason in words that say what to do, for people.
-std::string reason_text(const std::string &reason);
-std::string age_text(uint64_t ms);
-std::string size_text(uint64_t bytes);
-std::string time_text(uint64_t ms);
+struct Link {
+	std::optional<uint64_t> id;
+	std::optional<bool> initiator;
+	std::optional<sockaddr_storage> local;
+	std::optional<sockaddr_storage> peer;
+	std::optional<Code<rchar_link_state>> state;
+	std::optional<Code<rchar_reason>> reason;
+	std::optional<uint64_t> reason_age_ms;
+	std::optional<uint32_t> attempts;
+	std::optional<uint32_t> next_ms;
+	std::optional<uint64_t> wire_id;
+	std::optional<uint32_t> epoch;
+	std::optional<uint32_t> sessions;
+	std::vector<Lane> lanes;
+	std::optional<Stats> stats;
+};
+
+struct Session {
+	std::optional<uint64_t> link;
+	std::optional<uint32_t> id;
+	std::optional<std::string> channel;
+	std::optional<bool> initiator;
+	std::optional<sockaddr_storage> peer;
+	std::optional<Code<rchar_session_state>> state;
+	std::optional<Code<rchar_reason>> reason;
+	std::optional<uint64_t> rx_queued;
+	std::optional<uint64_t> rx_memory;
+	std::optional<uint64_t> tx_unacked;
+	std::optional<uint64_t> tx_window;
+	std::optional<uint64_t> age_ms;
+};
+
+struct Info {
+	std::optional<std::string> version;
+	std::optional<uint32_t> protocol;  // major << 8 | minor
+	std::optional<uint32_t> devices;
+	std::optional<uint32_t> channels;
+	std::optional<uint32_t> links;
+	std::optional<uint64_t> requests_accepted;
+	std::optional<uint64_t> requests_refused;
+	std::optional<uint64_t> requests_bad;
+	std::optional<uint64_t> bad_frames;
+	std::optional<uint64_t> peer_memory;
+};
+
+// Calls f(key, member) for the numbers of it, in the order in which they are printed.
+template <typename F>
+void for_each_number(const Info &info, F f)
+{
+	f("rdma_devices", info.devices);
+	f("channels", info.channels);
+	f("links", info.links);
+	f("requests_accepted", info.requests_accepted);
+	f("requests_refused", info.requests_refused);
+	f("requests_bad", info.requests_bad);
+	f("bad_frames", info.bad_frames);
+	f("peer_memory_bytes", info.peer_memory);
+}
+
+// No object: an event that only a newer module knows.
+struct Event {
+	int cmd = 0;
+	std::variant<std::monostate, Channel, Link, Session> object;
+};

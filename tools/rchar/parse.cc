@@ -121,7 +121,8 @@ uint32_t parse_group(const std::string &text)
 
 uint64_t parse_link_id(const std::string &text)
 {
-	if (text.empty() || text.size() > 10 || text.find_first_not_of("0123456789") != std::string::npos)
+	if (text.empty() || text.size() > 10 ||
+	    text.find_first_not_of("0123456789") != std::string::npos)
 		usage_error("link: '" + text + "' is not an id as 'rchar link' shows it");
 	return std::stoull(text);
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0
+// How single values look, in text and in JSON.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "../common/names.hh"
+
+std::string address_text(const sockaddr_storage &address);
+std::string id_text(uint64_t id);
+std::string hex_text(uint64_t id);
+std::string mode_text(uint32_t mode);
+std::string protocol_text(uint32_t version);
+std::string event_name(int cmd);
+
+// For people only: a reason in words that say what to do, and units.
+std::string reason_text(Code<rchar_reason> reason);
+std::string age_text(uint64_t ms);
+std::string size_text(uint64_t bytes);
+std::string time_text(uint64_t ms);

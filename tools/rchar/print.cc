@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "print.hh"
+
+#include <sys/time.h>
+
+#include <ctime>
+
+namespace {
+
+std::string timestamp()
+{
+	timeval tv{};
+	char text[32];
+
+	gettimeofday(&tv, nullptr);
+	tm local{};
+	localtime_r(&tv.tv_sec, &local);
+	size_t n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &local);
+	snprintf(text + n, sizeof(text) - n, ".%06ld", static_cast<long>(tv.tv_usec));
+	return text;
+}
+
+}  // namespace
+
+void print_json(const Json &value, const Options &options)
+{
+	printf("%s\n", value.dump(options.pretty ? 2 : -1).c_str());
+	fflush(stdout);
+}
+
+void print_event(const Event &event, const Options &options)
+{
+	if (options.json) {
+		Json json = json_of(event);
+
+		if (options.timestamps)
+			json["time"] = timestamp();
+		printf("%s\n", json.dump().c_str());
+	} else {
+		if (options.timestamps)
+			printf("%s ", timestamp().c_str());
+		fputs(text_of(event).c_str(), stdout);
+	}
+	fflush(stdout);
+}
+
+void print_version(const std::optional<Info> &info, const Options &options)
+{
+	if (options.json) {
+		Json json = Json::object();
+
+		json["tool"] = RCHAR_VERSION;
+		if (info)
+			json.update(json_of(*info));
+		else
+			json["module"] = nullptr;
+		print_json(json, options);
+		return;
+	}
+	printf("rchar %s\n", RCHAR_VERSION);
+	fputs(info ? text_of(*info, options.details).c_str() : "rdma_char is not loaded\n", stdout);
+}
