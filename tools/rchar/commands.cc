@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <ctime>
-#include <map>
 
 #include "decode.hh"
 #include "format.hh"
@@ -13,6 +12,7 @@
 #include "parse.hh"
 #include "print.hh"
 #include "request.hh"
+#include "settings.hh"
 
 namespace {
 
@@ -74,99 +74,13 @@ void wait_working(const std::string &name, const Options &options)
 	throw Failure(EXIT_WAIT, text);
 }
 
-// KEY VALUE pairs that add and set have in common.
-bool put_setting(Request &r, const std::string &key, Words &words)
-{
-	struct Setting {
-		int attr;
-		uint32_t (*parse)(const std::string &, const char *);
-	};
-	static const std::map<std::string, Setting> settings = {
-		{"window", {RCHAR_A_CHANNEL_WINDOW, parse_size}},
-		{"max-message", {RCHAR_A_CHANNEL_MAX_MESSAGE, parse_size}},
-		{"rendezvous-min", {RCHAR_A_CHANNEL_RENDEZVOUS_MIN, parse_size}},
-		{"backlog", {RCHAR_A_CHANNEL_BACKLOG, parse_number}},
-		{"open-timeout", {RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, parse_time_ms}},
-		{"recovery-timeout", {RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, parse_time_ms}},
-		{"linger", {RCHAR_A_CHANNEL_LINGER_MS, parse_time_ms}},
-	};
-	auto found = settings.find(key);
-
-	if (found == settings.end())
-		return false;
-	std::string what = "the value of " + key;
-	r.put_u32(found->second.attr, found->second.parse(words.take(what.c_str()), key.c_str()));
-	return true;
-}
-
-void put_fixed(Request &r, const std::string &key, Words &words)
-{
-	if (key == "size")
-		r.put_u64(RCHAR_A_CHANNEL_SIZE, parse_size64(words.take("the size"), "size"));
-	else if (key == "access")
-		r.put_u32(RCHAR_A_CHANNEL_ACCESS,
-			  parse_choice<rchar_access>(words.take("the value of access"), "access"));
-	else if (key == "atomics")
-		r.put_u32(RCHAR_A_CHANNEL_ATOMICS,
-			  parse_choice<rchar_atomics>(words.take("the value of atomics"), "atomics"));
-	else if (key == "mode")
-		r.put_u32(RCHAR_A_CHANNEL_MODE, parse_mode(words.take("the value of mode")));
-	else if (key == "uid")
-		r.put_u32(RCHAR_A_CHANNEL_UID, parse_user(words.take("the value of uid")));
-	else if (key == "gid")
-		r.put_u32(RCHAR_A_CHANNEL_GID, parse_group(words.take("the value of gid")));
-	else
-		usage_error("'" + key + "' is not a setting; there are: from size access atomics mode "
-			    "uid gid window max-message rendezvous-min backlog open-timeout "
-			    "recovery-timeout linger");
-}
-
-// A word for a value of E; what: "type", for the error texts.
-template <typename E>
-E take_choice(Words &words, const std::string &what)
-{
-	std::string word = words.take(("the " + what + " (" + choice_of<E>() + ")").c_str());
-	std::optional<E> value = value_of<E>(word);
-
-	if (!value)
-		usage_error("'" + word + "' is not a " + what + ": " + choice_of<E>());
-	return *value;
-}
-
-void put_role(Request &r, Words &words)
-{
-	rchar_role role = take_choice<rchar_role>(words, "role");
-
-	r.put_u32(RCHAR_A_CHANNEL_ROLE, role);
-	if (role == RCHAR_ROLE_LISTEN) {
-		r.put_address(RCHAR_A_CHANNEL_LOCAL,
-			      parse_address(words.take("the address to listen at"), false));
-		return;
-	}
-	Address peer = parse_address(words.take("the peer's address"), true);
-
-	r.put_address(RCHAR_A_CHANNEL_PEER, peer);
-	if (!peer.remote.empty())
-		r.put_string(RCHAR_A_CHANNEL_REMOTE, peer.remote);
-	if (words.accept("from"))
-		r.put_address(RCHAR_A_CHANNEL_LOCAL,
-			      parse_address(words.take("the address behind 'from'"), false));
-}
-
 void command_add(Words words, const Options &options)
 {
 	Request r(RCHAR_CMD_CHANNEL_NEW);
 	std::string name = words.take("the name of the channel");
 
 	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	r.put_u32(RCHAR_A_CHANNEL_TYPE, take_choice<rchar_channel_type>(words, "type"));
-	put_role(r, words);
-	while (!words.empty()) {
-		std::string key = words.take("a setting");
-
-		if (!put_setting(r, key, words))
-			put_fixed(r, key, words);
-	}
+	put_new_channel(r, words);
 	Netlink nl;
 	nl.call(r, "add " + name);
 	if (options.wait_s >= 0)
@@ -179,18 +93,7 @@ void command_set(Words words, const Options &)
 	std::string name = words.take("the name of the channel");
 
 	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	if (words.empty())
-		usage_error("set what? a setting is missing (see 'rchar help')");
-	while (!words.empty()) {
-		std::string key = words.take("a setting");
-
-		if (key == "mode" || key == "uid" || key == "gid")
-			usage_error("'" + key + "' is given when a channel is added; later use chmod or "
-				    "chown on /dev/rchar/" + name);
-		if (!put_setting(r, key, words))
-			usage_error("'" + key + "' cannot be set; there are: window max-message "
-				    "rendezvous-min backlog open-timeout recovery-timeout linger");
-	}
+	put_changes(r, name, words);
 	Netlink nl;
 	nl.call(r, "set " + name);
 }
@@ -361,9 +264,15 @@ struct Command {
 };
 
 const Command commands[] = {
-	{"add", command_add},	    {"set", command_set},	  {"del", command_del},
-	{"show", command_show},	    {"link", command_link},	  {"session", command_session},
-	{"stats", command_stats},   {"monitor", command_monitor}, {"version", command_version},
+	{"add", command_add},
+	{"set", command_set},
+	{"del", command_del},
+	{"show", command_show},
+	{"link", command_link},
+	{"session", command_session},
+	{"stats", command_stats},
+	{"monitor", command_monitor},
+	{"version", command_version},
 };
 
 }  // namespace
@@ -422,6 +331,6 @@ void run_command(Words words, const Options &options)
 			return;
 		}
 	}
-	usage_error("'" + name + "' is not a command; there are: add set del show link session stats "
-		    "monitor version help");
+	usage_error("'" + name + "' is not a command; there are: add set del show link session "
+		    "stats monitor version help");
 }

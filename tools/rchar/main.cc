@@ -29,10 +29,14 @@ void enter_netns(const std::string &name)
 bool parse_options(int argc, char **argv, Options *options)
 {
 	static const option longs[] = {
-		{"json", no_argument, nullptr, 'j'},	  {"pretty", no_argument, nullptr, 'p'},
-		{"details", no_argument, nullptr, 'd'},	  {"timestamp", no_argument, nullptr, 't'},
-		{"netns", required_argument, nullptr, 'n'}, {"wait", required_argument, nullptr, 'w'},
-		{"version", no_argument, nullptr, 'V'},	  {"help", no_argument, nullptr, 'h'},
+		{"json", no_argument, nullptr, 'j'},
+		{"pretty", no_argument, nullptr, 'p'},
+		{"details", no_argument, nullptr, 'd'},
+		{"timestamp", no_argument, nullptr, 't'},
+		{"netns", required_argument, nullptr, 'n'},
+		{"wait", required_argument, nullptr, 'w'},
+		{"version", no_argument, nullptr, 'V'},
+		{"help", no_argument, nullptr, 'h'},
 		{nullptr, 0, nullptr, 0},
 	};
 	int c;
