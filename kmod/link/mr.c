@@ -148,6 +148,7 @@ int rchar_mr_map(struct rchar_mrs *mrs, struct rchar_mr *m, struct page **pages,
 		return -EINVAL;
 	m->mr->iova = offset;
 	ib_update_fast_reg_key(m->mr, ib_inc_rkey(m->mr->rkey));
+	m->key = m->mr->rkey;
 	return 0;
 }
 
@@ -285,7 +286,7 @@ int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n,
 			.wr.next = i + 1 < n ? &wrs[i + 1].wr : NULL,
 			.wr.send_flags = i + 1 < n ? 0 : IB_SEND_SIGNALED,
 			.mr = m[i].mr,
-			.key = m[i].mr->rkey,
+			.key = m[i].key,
 			.access = access,
 		};
 	return post_and_wait(mrs, &wrs[0].wr);
@@ -305,7 +306,7 @@ int rchar_mr_invalidate(struct rchar_mrs *mrs, struct rchar_mr *m)
 		.wr_cqe = &mrs->cqe,
 		.opcode = IB_WR_LOCAL_INV,
 		.send_flags = IB_SEND_SIGNALED,
-		.ex.invalidate_rkey = m->mr->rkey,
+		.ex.invalidate_rkey = m->key,
 	};
 
 	return post_and_wait(mrs, &wr);

@@ -12,13 +12,14 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 #include <rdma/ib_verbs.h>
 #include "sq.h"
 
 /* Registrations that may be posted in one chain. */
 #define RCHAR_MR_BATCH		8
 /* Maximum number of pages of a memory region: 1 MiB at any alignment. Devices may allow fewer. */
-#define RCHAR_MR_PAGES		257
+#define RCHAR_MR_PAGES		(SZ_1M / PAGE_SIZE + 1)
 
 /* A lane has two kinds of registrations: one kind does not wait for all batches of the other. */
 enum rchar_mrs_kind {
@@ -67,12 +68,14 @@ struct rchar_mr_owner {
 /**
  * struct rchar_mr - one memory region
  * @mr: the verbs object; the peer receives its key
+ * @key: what the peer is told; it stays when @mr is freed, and does not work then
  * @sgt: the pages, mapped for the device
  * @mapped: number of mapped entries of @sgt
  * @dir: DMA direction
  */
 struct rchar_mr {
 	struct ib_mr *mr;
+	u32 key;
 	struct sg_table sgt;
 	int mapped;
 	enum dma_data_direction dir;

@@ -187,7 +187,7 @@ static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 atte
 		return NULL;
 	rchar_txbuf_append(txb, &map, sizeof(map));
 	for (i = 0; i < count; i++) {
-		__le32 key = cpu_to_le32(export->blocks[first + i].mr->rkey);
+		__le32 key = cpu_to_le32(export->blocks[first + i].key);
 
 		rchar_txbuf_append(txb, &key, sizeof(key));
 	}

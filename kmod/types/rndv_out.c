@@ -150,7 +150,7 @@ static int rndv_out_offer(struct rchar_rndv_out *b)
 	struct rchar_wire_rndv wire = {
 		.id = cpu_to_le32(++rndv->id),
 		.attempt = cpu_to_le32(b->lane->self.attempt),
-		.key = cpu_to_le32(b->mr.mr->rkey),
+		.key = cpu_to_le32(b->mr.key),
 		.offset = cpu_to_le32(b->offset),
 		.len = cpu_to_le32(b->len),
 	};
