@@ -8,9 +8,29 @@
 
 /**
  * struct rchar_stats - counters of a channel or a link
+ * @rx_bytes: payload received
+ * @tx_bytes: payload sent; of a channel, written by programs
  *
- * The fields match enum rchar_stats_attr. Channels and links both count bytes. A channel also
- * counts sessions and their operations; a link also counts frames and connections.
+ * @sessions: channels: opened so far
+ * @open_errors: channels: open() that failed
+ * @resets: channels: sessions that ended by RESET
+ * @reads: memory channels: read operations
+ * @writes: memory channels: write operations
+ * @calls: memory channels: atomic operations, rings and fences
+ * @rndv_sent: stream channels: pieces that the peer read from the writer's memory
+ * @rndv_placed: stream channels: pieces that went to a reader's memory without a copy
+ *
+ * @rx_frames: links: frames received
+ * @tx_frames: links: frames posted for sending, replayed ones included
+ * @connects: links: times the link came up
+ * @failures: links: attempts and connections that failed
+ * @replayed: links: frames sent again after a reconnect
+ * @duplicates: links: frames received again and dropped
+ * @bad_frames: links: frames refused
+ * @credit_stalls: links: times a frame had to wait for a credit
+ * @stray_frames: links: frames for sessions that are gone
+ *
+ * Netlink reports them as enum rchar_stats_attr.
  */
 struct rchar_stats {
 	atomic64_t rx_bytes;
