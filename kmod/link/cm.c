@@ -167,11 +167,10 @@ static bool reply_matches(const struct rchar_lane *lane)
  */
 static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param *param)
 {
-	lane->onesided.reads_max = clamp_t(unsigned int,
-				       min(param->responder_resources,
-					   param->initiator_depth), 1,
-				       min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom,
-					     RCHAR_LANE_RD_ATOMIC));
+	lane->onesided.reads_max =
+		clamp_t(unsigned int, min(param->responder_resources, param->initiator_depth), 1,
+			min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom,
+			      RCHAR_LANE_RD_ATOMIC));
 }
 
 static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
@@ -182,8 +181,7 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 	/* The acceptor waits for HELLO instead, which may arrive before this event. */
 	if (!lane->initiator)
 		return;
-	err = rchar_privdata_decode(&lane->peer, param->private_data,
-				param->private_data_len);
+	err = rchar_privdata_decode(&lane->peer, param->private_data, param->private_data_len);
 	if (err || !reply_matches(lane)) {
 		rchar_lane_fail(lane, err == RCHAR_PRIVDATA_VERSION ?
 				RCHAR_REASON_VERSION : RCHAR_REASON_PROTOCOL);
@@ -318,8 +316,7 @@ static int cm_refuse(struct rdma_cm_id *id, enum rchar_reason reason)
 static enum rchar_reason decode_request(struct rchar_privdata *request,
 					const struct rdma_conn_param *param)
 {
-	switch (rchar_privdata_decode(request, param->private_data,
-				  param->private_data_len)) {
+	switch (rchar_privdata_decode(request, param->private_data, param->private_data_len)) {
 	case RCHAR_PRIVDATA_OK:
 		return RCHAR_REASON_NONE;
 	case RCHAR_PRIVDATA_VERSION:

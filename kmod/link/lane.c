@@ -145,7 +145,8 @@ static int alloc_onesided(struct rchar_lane *lane)
 	int i;
 
 	INIT_LIST_HEAD(&lane->onesided.idle);
-	lane->onesided.slots = kcalloc(RCHAR_LANE_ONESIDED, sizeof(*lane->onesided.slots), GFP_KERNEL);
+	lane->onesided.slots = kcalloc(RCHAR_LANE_ONESIDED, sizeof(*lane->onesided.slots),
+				       GFP_KERNEL);
 	if (!lane->onesided.slots)
 		return -ENOMEM;
 	for (i = 0; i < RCHAR_LANE_ONESIDED; i++)

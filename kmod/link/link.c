@@ -130,9 +130,9 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 	trace_rchar_link_state(link, from, to, reason);
 	if (from == RCHAR_LINK_UP || to == RCHAR_LINK_UP)
 		pr_info_ratelimited("link %u %s %pISpc: %s%s%s\n", link->serial,
-			link->initiator ? "to" : "from", &link->peer,
-			rchar_link_state_name(to), reason ? ", " : "",
-			reason ? rchar_reason_name(reason) : "");
+				    link->initiator ? "to" : "from", &link->peer,
+				    rchar_link_state_name(to), reason ? ", " : "",
+				    reason ? rchar_reason_name(reason) : "");
 	rchar_notify_link(link);
 	/* Only channels of an initiator depend on the state of a link. */
 	if (link->initiator)
@@ -410,8 +410,8 @@ void rchar_link_unuse(struct rchar_link *link)
  * more lanes.
  */
 struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
-				 const struct sockaddr_storage *local,
-				 const struct sockaddr_storage *peer)
+				     const struct sockaddr_storage *local,
+				     const struct sockaddr_storage *peer)
 {
 	struct rchar_link *link;
 

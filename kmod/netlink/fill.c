@@ -184,8 +184,10 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 			    lane->device) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEVICE_PORT, lane->port) ||
 	     (admin && nla_put_u32(skb, RCHAR_A_LANE_QPN, lane->qpn)) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS, data_race(lane->tx.credit.tx)) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED, data_race(lane->flow->nr_queued)) ||
+	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS,
+			 data_race(lane->tx.credit.tx)) ||	/* a hint */
+	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED,
+			 data_race(lane->flow->nr_queued)) ||	/* a hint */
 	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->flow->traffic->tx_max)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, RCHAR_LANE_DEPTH)))
 		return -EMSGSIZE;

@@ -351,12 +351,14 @@ static int get_region(struct genl_info *info, struct rchar_config *config)
 	if (attrs[RCHAR_A_CHANNEL_ACCESS])
 		config->access = nla_get_u32(attrs[RCHAR_A_CHANNEL_ACCESS]);
 	if (config->access != RCHAR_ACCESS_RW && config->access != RCHAR_ACCESS_RO)
-		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ACCESS, "access is ro or rw", -EINVAL);
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ACCESS, "access is ro or rw",
+					  -EINVAL);
 	config->atomics = RCHAR_ATOMICS_SW;
 	if (attrs[RCHAR_A_CHANNEL_ATOMICS])
 		config->atomics = nla_get_u32(attrs[RCHAR_A_CHANNEL_ATOMICS]);
 	if (config->atomics != RCHAR_ATOMICS_SW && config->atomics != RCHAR_ATOMICS_HW)
-		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ATOMICS, "atomics is sw or hw", -EINVAL);
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ATOMICS, "atomics is sw or hw",
+					  -EINVAL);
 	return 0;
 }
 

@@ -48,7 +48,7 @@ static bool fields_sane(const struct rchar_privdata *c)
  * Return: RCHAR_PRIVDATA_OK, or the first error found.
  */
 enum rchar_privdata_error rchar_privdata_decode(struct rchar_privdata *conn, const void *data,
-					size_t len)
+						size_t len)
 {
 	struct rchar_wire_privdata wire;
 

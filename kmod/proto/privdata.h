@@ -46,7 +46,7 @@ enum rchar_privdata_error {
 
 void rchar_privdata_encode(struct rchar_wire_privdata *wire, const struct rchar_privdata *conn);
 enum rchar_privdata_error rchar_privdata_decode(struct rchar_privdata *conn, const void *data,
-					size_t len);
+						size_t len);
 void rchar_reject_encode(struct rchar_wire_reject *wire, u16 reason, u32 error);
 bool rchar_reject_decode(const void *data, size_t len, u16 *reason);
 

@@ -376,8 +376,7 @@ static void tell_changed(struct rchar_listener *listener, struct rchar_link *lin
 	xa_for_each(&channels, id, channel)
 		if ((listener && READ_ONCE(channel->listener) == listener) ||
 		    (link && channel->link == link))
-			rchar_notify_channel(channel,
-						    RCHAR_CMD_CHANNEL_STATE_NTF);
+			rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_STATE_NTF);
 	rcu_read_unlock();
 }
 

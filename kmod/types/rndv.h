@@ -37,8 +37,7 @@ struct rchar_rndv {
 
 /* ---- the writing side: rndv_out.c ---- */
 ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u32 room);
-enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
-					struct rchar_rxbuf *rxb);
+enum rchar_frame_error rchar_rndv_done(struct rchar_session *session, struct rchar_rxbuf *rxb);
 
 /**
  * struct rchar_rndv_reader - a sleeping read() that can take an incoming rendezvous

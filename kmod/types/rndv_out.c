@@ -185,8 +185,7 @@ static int rndv_out_offer(struct rchar_rndv_out *b)
  * Return: RCHAR_FRAME_OK, also for an answer that is too late to matter; or
  * RCHAR_FRAME_BAD_PAYLOAD.
  */
-enum rchar_frame_error rchar_rndv_done(struct rchar_session *session,
-					struct rchar_rxbuf *rxb)
+enum rchar_frame_error rchar_rndv_done(struct rchar_session *session, struct rchar_rxbuf *rxb)
 {
 	struct rchar_rndv *rndv = rchar_session_priv(session);
 	struct rchar_rndv_out *b = rndv->out;
