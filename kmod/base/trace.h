@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Trace events: rdma_char:* under /sys/kernel/tracing/events. */
+/* Trace events: rdma_char:* under /sys/kernel/tracing/events. Laid out by hand. */
+/* clang-format off */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdma_char
 
