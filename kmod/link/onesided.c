@@ -165,7 +165,8 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 /* Post one work request of an operation. Returns false when the lane or the operation failed. */
 static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
-	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle, struct rchar_onesided_wr, entry);
+	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle,
+						       struct rchar_onesided_wr, entry);
 	u64 offset = io->offset + io->pos, block = 1ULL << io->keys->shift;
 	u32 len = min_t(u64, io->len - io->pos, block - (offset & (block - 1)));
 	const struct ib_send_wr *bad;
