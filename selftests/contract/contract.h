@@ -26,51 +26,15 @@
 #include <time.h>
 #include <unistd.h>
 #include "linux/rdma_char.h"
-#include "../helpers/asleep.h"
+#include "../lib/asleep.h"
+#include "../lib/test.h"
 
 #define SRV "/dev/rchar/srv"
 #define CLI "/dev/rchar/cli"
 #define WINDOW 65536	/* of the channels, set in main.c */
 
-#define CHECK(cond)							\
-	do {								\
-		if (!(cond)) {						\
-			printf("# %s:%d: %s (errno %s)\n", __FILE__,	\
-			       __LINE__, #cond, strerrorname_np(errno));		\
-			fflush(stdout);					\
-			_exit(1);					\
-		}							\
-	} while (0)
-
-/* Ends a test that this kernel cannot run. */
-#define SKIP(words)							\
-	do {								\
-		strcpy(skip_reason, words);				\
-		_exit(0);						\
-	} while (0)
-
-#define CHECK_ERR(expr, err) CHECK((expr) == -1 && errno == (err))
-
-/*
- * How long something may take that must happen: a hang of one test shall not cost the whole
- * suite. The same as 'limit' in ksft.sh.
- */
-#define LONG_MS (120000 * patience)
-
-/* What must become true; how long that takes says nothing. Evaluated more than once. */
-#define EVENTUALLY(cond)						\
-	do {								\
-		long long end_ = now_ms() + LONG_MS;			\
-									\
-		while (!(cond) && now_ms() < end_)			\
-			usleep(5000);					\
-		CHECK(cond);						\
-	} while (0)
-
 /* Large enough for everything, and an address where nothing is. */
 extern char big[1 << 20];
-extern char *skip_reason;
-extern int patience;	/* how many times slower than usual this machine may be */
 extern void *volatile nowhere;
 
 /* A system call in a thread of its own. */
@@ -83,7 +47,6 @@ struct call {
 };
 
 void sh(const char *cmd);
-long long now_ms(void);
 void pair_flags(int *cli, int cli_flags, int *srv, int srv_flags);
 void pair(int *cli, int *srv);
 void new_pair(int *cli, int *srv, const char *type, const char *listen_settings,
@@ -105,23 +68,5 @@ long largest(const char *command, const char *key);
 long rx_memory(void);
 void pattern(char *buf, size_t len, uint64_t at);
 bool has_pattern(const char *buf, size_t len, uint64_t at);
-
-struct test {
-	const char *name;
-	void (*fn)(void);
-};
-
-#define TEST(fn) { #fn, fn }
-
-extern const struct test open_tests[];
-extern const struct test stream_tests[];
-extern const struct test rendezvous_tests[];
-extern const struct test ready_tests[];
-extern const struct test fault_tests[];
-extern const struct test control_tests[];
-extern const struct test end_tests[];
-extern const struct test message_tests[];
-extern const struct test uring_tests[];
-extern const struct test memory_tests[];
 
 #endif /* CONTRACT_H */

@@ -3,7 +3,7 @@
 #include "contract.h"
 #include <arpa/inet.h>
 
-static void fionread_counts_unread_and_tiocoutq_unacknowledged_bytes(void)
+TEST(fionread_counts_unread_and_tiocoutq_unacknowledged_bytes)
 {
 	int cli, srv, n = -1;
 
@@ -16,7 +16,7 @@ static void fionread_counts_unread_and_tiocoutq_unacknowledged_bytes(void)
 	CHECK_ERR(ioctl(srv, FIONREAD, (void *)8), EFAULT);
 }
 
-static void fsync_returns_when_the_peers_kernel_has_all(void)
+TEST(fsync_returns_when_the_peers_kernel_has_all)
 {
 	int cli, srv, n, i;
 
@@ -28,7 +28,7 @@ static void fsync_returns_when_the_peers_kernel_has_all(void)
 	}
 }
 
-static void shutdown_closes_one_half(void)
+TEST(shutdown_closes_one_half)
 {
 	int cli, srv;
 
@@ -44,7 +44,7 @@ static void shutdown_closes_one_half(void)
 	CHECK_ERR(write(srv, "x", 1), EPIPE);
 }
 
-static void a_wrong_ioctl_is_enotty_and_a_wrong_half_einval(void)
+TEST(a_wrong_ioctl_is_enotty_and_a_wrong_half_einval)
 {
 	int cli, srv;
 
@@ -54,7 +54,7 @@ static void a_wrong_ioctl_is_enotty_and_a_wrong_half_einval(void)
 	CHECK_ERR(ioctl(cli, RCHAR_IOC_SHUTDOWN, 4), EINVAL);
 }
 
-static void fdinfo_tells_state_and_queues(void)
+TEST(fdinfo_tells_state_and_queues)
 {
 	char path[64], text[1024] = "";
 	int cli, srv;
@@ -69,7 +69,7 @@ static void fdinfo_tells_state_and_queues(void)
 	CHECK(strstr(text, "rchar-rx-queued:\t777"));
 }
 
-static void info_tells_type_role_state_peer_and_limits(void)
+TEST(info_tells_type_role_state_peer_and_limits)
 {
 	struct sockaddr_in *peer;
 	struct rchar_info info;
@@ -98,7 +98,7 @@ static void info_tells_type_role_state_peer_and_limits(void)
 	CHECK(info.state == RCHAR_SESSION_ACCEPTING && !info.session && !info.peer[0]);
 }
 
-static void info_of_any_size_is_understood(void)
+TEST(info_of_any_size_is_understood)
 {
 	unsigned char bytes[sizeof(struct rchar_info) + 100];
 	const unsigned int dir = _IOC_READ, type = RCHAR_IOC_MAGIC, nr = _IOC_NR(RCHAR_IOC_INFO);
@@ -116,14 +116,14 @@ static void info_of_any_size_is_understood(void)
 	CHECK_ERR(ioctl(srv, _IOC(dir, type, nr, sizeof(bytes)), half_mapped() + 4000), EFAULT);
 }
 
-static void shutdown_before_open_is_enotconn(void)
+TEST(shutdown_before_open_is_enotconn)
 {
 	int srv = open(SRV, O_RDWR | O_NONBLOCK);
 
 	CHECK_ERR(ioctl(srv, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_WR), ENOTCONN);
 }
 
-static void shutdown_wakes_waiting_readers_and_writers(void)
+TEST(shutdown_wakes_waiting_readers_and_writers)
 {
 	struct call r = { 0 }, w = { 0 };
 	int cli, srv;
@@ -158,7 +158,7 @@ static void no_entry(int sig)
 	SKIP("this kernel has no CONFIG_IA32_EMULATION");
 }
 
-static void thirty_two_bit_programs_have_the_same_calls(void)
+TEST(thirty_two_bit_programs_have_the_same_calls)
 {
 	enum { READ = 3, WRITE = 4, IOCTL = 54, READV = 145 };
 	struct { uint32_t base, len; } *iov;
@@ -189,7 +189,7 @@ static void thirty_two_bit_programs_have_the_same_calls(void)
 	CHECK(call32(READ, srv, (long)low, 10) == 0);
 }
 
-static void fsync_waits_with_o_nonblock_as_well(void)
+TEST(fsync_waits_with_o_nonblock_as_well)
 {
 	int cli, srv, i;
 
@@ -201,7 +201,7 @@ static void fsync_waits_with_o_nonblock_as_well(void)
 	}
 }
 
-static void shutdown_of_an_ended_session_drops_what_was_received(void)
+TEST(shutdown_of_an_ended_session_drops_what_was_received)
 {
 	int cli, srv;
 
@@ -214,19 +214,3 @@ static void shutdown_of_an_ended_session_drops_what_was_received(void)
 	CHECK(ioctl(srv, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_RD) == 0);
 	CHECK_ERR(read(srv, big, 1), ECONNRESET);
 }
-
-const struct test control_tests[] = {
-	TEST(fionread_counts_unread_and_tiocoutq_unacknowledged_bytes),
-	TEST(fsync_returns_when_the_peers_kernel_has_all),
-	TEST(shutdown_closes_one_half),
-	TEST(a_wrong_ioctl_is_enotty_and_a_wrong_half_einval),
-	TEST(fdinfo_tells_state_and_queues),
-	TEST(info_tells_type_role_state_peer_and_limits),
-	TEST(info_of_any_size_is_understood),
-	TEST(shutdown_before_open_is_enotconn),
-	TEST(shutdown_wakes_waiting_readers_and_writers),
-	TEST(thirty_two_bit_programs_have_the_same_calls),
-	TEST(fsync_waits_with_o_nonblock_as_well),
-	TEST(shutdown_of_an_ended_session_drops_what_was_received),
-	{ NULL, NULL }
-};

@@ -2,7 +2,7 @@
 /* Close, deletion, failure. */
 #include "contract.h"
 
-static void closing_with_unread_bytes_tells_the_writer_epipe(void)
+TEST(closing_with_unread_bytes_tells_the_writer_epipe)
 {
 	int cli, srv;
 
@@ -13,7 +13,7 @@ static void closing_with_unread_bytes_tells_the_writer_epipe(void)
 	CHECK_ERR(write(cli, "x", 1), EPIPE);
 }
 
-static void dup_and_fork_share_the_session(void)
+TEST(dup_and_fork_share_the_session)
 {
 	int cli, srv, copy, status;
 
@@ -31,7 +31,7 @@ static void dup_and_fork_share_the_session(void)
 	CHECK(read(srv, big, 1) == 0);
 }
 
-static void close_sends_queued_bytes_in_the_background(void)
+TEST(close_sends_queued_bytes_in_the_background)
 {
 	int cli, srv, i;
 
@@ -45,7 +45,7 @@ static void close_sends_queued_bytes_in_the_background(void)
 	CHECK(read(srv, big, 1) == 0);
 }
 
-static void a_deleted_channel_wakes_readers_and_writers_with_enodev(void)
+TEST(a_deleted_channel_wakes_readers_and_writers_with_enodev)
 {
 	struct call r = { 0 }, w = { 0 };
 	int cli, srv, cli2;
@@ -74,7 +74,7 @@ static void a_deleted_channel_wakes_readers_and_writers_with_enodev(void)
 	CHECK_ERR(read(srv, big, 1), ECONNRESET);
 }
 
-static void received_bytes_come_before_an_error(void)
+TEST(received_bytes_come_before_an_error)
 {
 	int cli, srv;
 
@@ -86,7 +86,7 @@ static void received_bytes_come_before_an_error(void)
 	CHECK_ERR(read(srv, big, 1), ECONNRESET);
 }
 
-static void a_killed_session_is_econnreset(void)
+TEST(a_killed_session_is_econnreset)
 {
 	int cli, srv;
 
@@ -99,7 +99,7 @@ static void a_killed_session_is_econnreset(void)
 }
 
 /* A descriptor over a socket pair, to a process that did not have it. */
-static void a_passed_descriptor_shares_the_session(void)
+TEST(a_passed_descriptor_shares_the_session)
 {
 	union { char buf[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } u = { 0 };
 	struct iovec v = { big, 1 };
@@ -128,14 +128,3 @@ static void a_passed_descriptor_shares_the_session(void)
 	CHECK(read(srv, big, 100) == 6);
 	CHECK(read(srv, big, 100) == 0);	/* with the last of them */
 }
-
-const struct test end_tests[] = {
-	TEST(closing_with_unread_bytes_tells_the_writer_epipe),
-	TEST(dup_and_fork_share_the_session),
-	TEST(close_sends_queued_bytes_in_the_background),
-	TEST(a_deleted_channel_wakes_readers_and_writers_with_enodev),
-	TEST(received_bytes_come_before_an_error),
-	TEST(a_killed_session_is_econnreset),
-	TEST(a_passed_descriptor_shares_the_session),
-	{ NULL, NULL }
-};

@@ -2,7 +2,7 @@
 /* Signals and faults. */
 #include "contract.h"
 
-static void a_bad_buffer_is_efault_and_consumes_nothing(void)
+TEST(a_bad_buffer_is_efault_and_consumes_nothing)
 {
 	int cli, srv;
 
@@ -13,7 +13,7 @@ static void a_bad_buffer_is_efault_and_consumes_nothing(void)
 	CHECK(read(srv, big, 10) == 3 && !memcmp(big, "abc", 3));
 }
 
-static void a_fault_half_way_reports_the_bytes_before_it(void)
+TEST(a_fault_half_way_reports_the_bytes_before_it)
 {
 	char *p = half_mapped();
 	int cli, srv, i;
@@ -31,7 +31,7 @@ static void a_fault_half_way_reports_the_bytes_before_it(void)
 	CHECK(big[0] == (char)2096 && !memcmp(big + 2000, "rest", 4));
 }
 
-static void a_signal_reports_the_bytes_moved_first(void)
+TEST(a_signal_reports_the_bytes_moved_first)
 {
 	struct sigaction sa = { .sa_handler = no_op };
 	int cli, srv;
@@ -56,7 +56,7 @@ static void count_signal(int sig)
 	(*signals)++;
 }
 
-static void sa_restart_restarts_a_call_that_moved_nothing(void)
+TEST(sa_restart_restarts_a_call_that_moved_nothing)
 {
 	struct sigaction sa = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
 	int cli, srv;
@@ -92,7 +92,7 @@ static ssize_t in_open_slow(int fd) { (void)fd; return open("/dev/rchar/slow", O
 static ssize_t in_read(int fd) { return read(fd, big, 100); }
 static ssize_t in_write(int fd) { return write(fd, big, 30000) + write(fd, big, 30000); }
 
-static void a_killed_program_leaves_nothing_behind(void)
+TEST(a_killed_program_leaves_nothing_behind)
 {
 	static const char *const pairs[2][2] = { { CLI, SRV },
 						 { "/dev/rchar/mcli", "/dev/rchar/msrv" } };
@@ -112,12 +112,3 @@ static void a_killed_program_leaves_nothing_behind(void)
 	}
 	EVENTUALLY(system("rchar -j | grep -q '\"sessions\":[1-9][0-9]*,\"waiting'"));
 }
-
-const struct test fault_tests[] = {
-	TEST(a_bad_buffer_is_efault_and_consumes_nothing),
-	TEST(a_fault_half_way_reports_the_bytes_before_it),
-	TEST(a_signal_reports_the_bytes_moved_first),
-	TEST(sa_restart_restarts_a_call_that_moved_nothing),
-	TEST(a_killed_program_leaves_nothing_behind),
-	{ NULL, NULL }
-};

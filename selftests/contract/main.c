@@ -8,21 +8,11 @@
 #include "contract.h"
 
 char big[1 << 20];
-int patience = 1;
-char *skip_reason;	/* shared with the process of the test */
 void *volatile nowhere = (void *)8;
 
 void sh(const char *cmd)
 {
 	CHECK(system(cmd) == 0);
-}
-
-long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
 }
 
 void pair_flags(int *cli, int cli_flags, int *srv, int srv_flags)
@@ -235,35 +225,11 @@ bool has_pattern(const char *buf, size_t len, uint64_t at)
 
 /* ---- all of them ---- */
 
-static const struct chapter {
-	const char *name;
-	const struct test *tests;
-} chapters[] = {
-	{ "open", open_tests }, { "stream", stream_tests }, { "rendezvous", rendezvous_tests },
-	{ "message", message_tests },
-	{ "ready", ready_tests }, { "uring", uring_tests }, { "fault", fault_tests },
-	{ "control", control_tests }, { "end", end_tests }, { "memory", memory_tests },
+/* The files, in the order in which they run. */
+static const char *const chapters[] = {
+	"open", "stream", "rendezvous", "message", "ready", "uring", "fault", "control", "end",
+	"memory", NULL
 };
-
-#define NR_CHAPTERS (sizeof(chapters) / sizeof(chapters[0]))
-
-static int run_one(const struct test *t)
-{
-	int status;
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		setpgid(0, 0);
-		alarm(300 * patience);
-		t->fn();
-		_exit(0);
-	}
-	waitpid(pid, &status, 0);
-	kill(-pid, SIGKILL);
-	if (WIFSIGNALED(status))
-		printf("# killed by signal %d\n", WTERMSIG(status));
-	return status;
-}
 
 /* Whatever a test left behind is not the next one's. */
 static void clean_up(void)
@@ -274,10 +240,10 @@ static void clean_up(void)
 		      "for s in $(rchar session | sed -n 's/:.*//p'); do rchar session kill $s; done 2>/dev/null");
 }
 
-/* All, or those whose names are in the list. */
-static bool wanted(const struct chapter *c, const char *list)
+/* All, or those of the chapters in the list. */
+static bool wanted(const struct test *t, const char *list)
 {
-	return !list || strstr(list, c->name);
+	return !list || strstr(list, t->file);
 }
 
 /* All, or those whose whole name is in the list. */
@@ -295,9 +261,8 @@ static int count(const char *list)
 {
 	int n = 0;
 
-	for (size_t i = 0; i < NR_CHAPTERS; i++)
-		for (const struct test *t = chapters[i].tests; wanted(&chapters[i], list) && t->fn; t++)
-			n++;
+	for (const struct test *t = test_program.tests; t; t = t->next)
+		n += wanted(t, list);
 	return n;
 }
 
@@ -321,50 +286,59 @@ static void start_afresh(void)
 	add_channels();
 }
 
-/* contract [-c CHAPTER,...] [-t TEST,...]: all tests, or some. */
+static void run(const struct test *t)
+{
+	long long start = now_ms();
+	bool ok = test_run(t);
+
+	if (*test_program.skip_reason)
+		test_result(ok, t->name, " # SKIP %s", test_program.skip_reason);
+	else
+		test_result(ok, t->name, " # %lld ms", now_ms() - start);
+	if (ok)
+		clean_up();
+	else
+		start_afresh();
+}
+
+static void list_tests(const char *list)
+{
+	for (const struct test *t = test_program.tests; t; t = t->next)
+		if (wanted(t, list))
+			printf("%s %s\n", t->file, t->name);
+}
+
+/* contract [-c CHAPTER,...] [-t TEST,...] [-l]: all tests, or some; -l only names them. */
 int main(int argc, char **argv)
 {
-	const char *list = NULL, *tests = "", *slow = getenv("VM_PATIENCE");
-	int n = 0, failed = 0, opt;
+	const char *list = NULL, *tests = "";
+	bool only_list = false;
+	int opt;
 
-	while ((opt = getopt(argc, argv, "c:t:")) != -1) {
-		CHECK(opt == 'c' || opt == 't');
-		*(opt == 'c' ? &list : &tests) = optarg;
-	}
-	if (slow && atoi(slow) > 0)
-		patience = atoi(slow);
-	setbuf(stdout, NULL);
-	skip_reason = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			   -1, 0);
-	CHECK(skip_reason != MAP_FAILED);
-	add_channels();
-	printf("TAP version 13\n1..%d\n", count(list));
-	for (size_t i = 0; i < NR_CHAPTERS; i++) {
-		for (const struct test *t = chapters[i].tests;
-		     wanted(&chapters[i], list) && t->fn; t++) {
-			long long start;
-			bool bad;
-
-			n++;
-			if (!asked_for(t->name, tests)) {
-				printf("ok %d %s # SKIP not asked for\n", n, t->name);
-				continue;
-			}
-			*skip_reason = 0;
-			start = now_ms();
-			bad = run_one(t);
-			failed += bad;
-			printf("%sok %d %s # ", bad ? "not " : "", n, t->name);
-			if (*skip_reason)
-				printf("SKIP %s\n", skip_reason);
-			else
-				printf("%lld ms\n", now_ms() - start);
-			if (bad)
-				start_afresh();
-			else
-				clean_up();
+	while ((opt = getopt(argc, argv, "c:t:l")) != -1) {
+		switch (opt) {
+		case 'c': list = optarg; break;
+		case 't': tests = optarg; break;
+		case 'l': only_list = true; break;
+		default: return 1;
 		}
 	}
+	setbuf(stdout, NULL);
+	test_sort(chapters);
+	if (only_list) {
+		list_tests(list);
+		return 0;
+	}
+	add_channels();
+	printf("TAP version 13\n1..%d\n", count(list));
+	for (const struct test *t = test_program.tests; t; t = t->next) {
+		if (!wanted(t, list))
+			continue;
+		if (asked_for(t->name, tests))
+			run(t);
+		else
+			test_result(true, t->name, " # SKIP not asked for");
+	}
 	sh("rchar del all");
-	return failed != 0;
+	return test_program.failed != 0;
 }

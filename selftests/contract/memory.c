@@ -25,7 +25,7 @@ static void regions(int *far, int *near, const char *settings)
 	CHECK(*near >= 0 && *far >= 0);
 }
 
-static void a_region_begins_zeroed(void)
+TEST(a_region_begins_zeroed)
 {
 	int far, near;
 
@@ -37,7 +37,7 @@ static void a_region_begins_zeroed(void)
 }
 
 /* Sizes and offsets around pages, chunks, and what is copied or pinned. */
-static void each_side_reads_what_the_other_wrote(void)
+TEST(each_side_reads_what_the_other_wrote)
 {
 	static const size_t sizes[] = { 1, 7, 4095, 4096, 4097, 65535, 65536, 65537, 300001 };
 	static char back[SIZE];
@@ -62,7 +62,7 @@ static void each_side_reads_what_the_other_wrote(void)
 	}
 }
 
-static void large_requests_are_whole(void)
+TEST(large_requests_are_whole)
 {
 	char *buf = malloc(9 << 20);
 	int far, near;
@@ -77,7 +77,7 @@ static void large_requests_are_whole(void)
 		CHECK(!memcmp(buf + i, &i, 8));
 }
 
-static void vectors_move_in_order(void)
+TEST(vectors_move_in_order)
 {
 	struct iovec v[3] = { { big, 10 }, { big + 5000, 70000 }, { big + 100000, 3 } };
 	static char back[70013];
@@ -96,7 +96,7 @@ static void vectors_move_in_order(void)
 	      has_pattern(big + 100000, 3, 70010));
 }
 
-static void mmap_is_the_region(void)
+TEST(mmap_is_the_region)
 {
 	int far, near, ro;
 	char *map;
@@ -119,7 +119,7 @@ static void mmap_is_the_region(void)
 	      errno == ENODEV);
 }
 
-static void mappings_outlive_the_channel(void)
+TEST(mappings_outlive_the_channel)
 {
 	int far, near;
 	char *map;
@@ -153,7 +153,7 @@ static void rules_at_the_end(int fd, off_t size)
 	CHECK_ERR(lseek(fd, -1, SEEK_SET), EINVAL);
 }
 
-static void both_sides_keep_the_rules_of_a_file_that_cannot_grow(void)
+TEST(both_sides_keep_the_rules_of_a_file_that_cannot_grow)
 {
 	int far, near;
 
@@ -162,7 +162,7 @@ static void both_sides_keep_the_rules_of_a_file_that_cannot_grow(void)
 	rules_at_the_end(far, 100001);
 }
 
-static void a_fault_ends_reads_and_writes_of_memory(void)
+TEST(a_fault_ends_reads_and_writes_of_memory)
 {
 	char *half = half_mapped();
 	int far, near, fds[2];
@@ -181,7 +181,7 @@ static void a_fault_ends_reads_and_writes_of_memory(void)
 	}
 }
 
-static void a_read_only_region_is_erofs_for_who_connects(void)
+TEST(a_read_only_region_is_erofs_for_who_connects)
 {
 	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD };
 	int far, near;
@@ -194,7 +194,7 @@ static void a_read_only_region_is_erofs_for_who_connects(void)
 	CHECK(ioctl(near, RCHAR_IOC_ATOMIC, &a) == 0);
 }
 
-static void atomics_return_what_was_before(void)
+TEST(atomics_return_what_was_before)
 {
 	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD, .offset = 80, .operand = 5 };
 	int far, near, fds[2];
@@ -218,7 +218,7 @@ static void atomics_return_what_was_before(void)
 	}
 }
 
-static void atomics_of_the_device_where_it_can(void)
+TEST(atomics_of_the_device_where_it_can)
 {
 	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD, .offset = 80, .operand = 5 };
 	const char *device = getenv("VM_RDMA");
@@ -248,7 +248,7 @@ static void atomics_of_the_device_where_it_can(void)
 	CHECK_ERR(ioctl(near, RCHAR_IOC_ATOMIC, &a), EOPNOTSUPP);
 }
 
-static void bad_atomics_are_einval(void)
+TEST(bad_atomics_are_einval)
 {
 	struct rchar_atomic good = { .op = RCHAR_ATOMIC_ADD }, a;
 	int far, near, fds[3];
@@ -291,7 +291,7 @@ static void *add_thousand(void *arg)
 }
 
 /* Four files that import, and the exporter's CPU through its mapping, all at once. */
-static void atomics_of_all_sides_add_up(void)
+TEST(atomics_of_all_sides_add_up)
 {
 	int far, near, fds[4];
 	volatile uint64_t *map;
@@ -312,7 +312,7 @@ static void atomics_of_all_sides_add_up(void)
 	CHECK(map[1] == 104000);
 }
 
-static void rings_are_counted_and_wake_poll(void)
+TEST(rings_are_counted_and_wake_poll)
 {
 	struct rchar_rings rings;
 	int far, near, late;
@@ -336,7 +336,7 @@ static void rings_are_counted_and_wake_poll(void)
 	CHECK_ERR(ioctl(late, RCHAR_IOC_NOTIFY, 1), EBADF);
 }
 
-static void who_hears_a_ring_sees_what_was_written_before(void)
+TEST(who_hears_a_ring_sees_what_was_written_before)
 {
 	volatile uint32_t *map;
 	int far, near;
@@ -355,7 +355,7 @@ static void who_hears_a_ring_sees_what_was_written_before(void)
 	}
 }
 
-static void fsync_is_a_fence_for_memory(void)
+TEST(fsync_is_a_fence_for_memory)
 {
 	static char back[100000];
 	int far, near;
@@ -372,7 +372,7 @@ static void fsync_is_a_fence_for_memory(void)
 	}
 }
 
-static void info_tells_the_size(void)
+TEST(info_tells_the_size)
 {
 	struct rchar_info info;
 	int far, near;
@@ -386,7 +386,7 @@ static void info_tells_the_size(void)
 	CHECK(info.size == 100001 && info.importers == 1 && !strcmp(info.name, "here"));
 }
 
-static void an_import_does_not_wait_for_a_program(void)
+TEST(an_import_does_not_wait_for_a_program)
 {
 	int fds[16];
 
@@ -402,7 +402,7 @@ static void an_import_does_not_wait_for_a_program(void)
 	}
 }
 
-static void nonblocking_import_turns_ready(void)
+TEST(nonblocking_import_turns_ready)
 {
 	int far, near;
 
@@ -415,7 +415,7 @@ static void nonblocking_import_turns_ready(void)
 }
 
 /* 64 at once, each to a place of its own. */
-static void asynchronous_requests_are_many_at_once(void)
+TEST(asynchronous_requests_are_many_at_once)
 {
 	struct io_event done[64];
 	io_context_t ctx = 0;
@@ -442,7 +442,7 @@ static void asynchronous_requests_are_many_at_once(void)
 		CHECK(done[i].res == 4096 && has_pattern(back[i], 4096, i));
 }
 
-static void rwf_nowait_does_not_wait_for_the_peer(void)
+TEST(rwf_nowait_does_not_wait_for_the_peer)
 {
 	struct iovec v = { big, 4096 };
 	int far, near;
@@ -454,7 +454,7 @@ static void rwf_nowait_does_not_wait_for_the_peer(void)
 }
 
 /* What RLIMIT_MEMLOCK does not let be pinned is copied. */
-static void a_memory_limit_does_not_fail_reads(void)
+TEST(a_memory_limit_does_not_fail_reads)
 {
 	struct rlimit none = { 0, 0 };
 	int far, near, status;
@@ -472,7 +472,7 @@ static void a_memory_limit_does_not_fail_reads(void)
 	CHECK(wait(&status) > 0 && status == 0);
 }
 
-static void memory_can_be_spliced(void)
+TEST(memory_can_be_spliced)
 {
 	int far, near, p[2];
 
@@ -484,7 +484,7 @@ static void memory_can_be_spliced(void)
 	CHECK(read(p[0], big, 60000) == 60000 && has_pattern(big, 60000, 0));
 }
 
-static void a_deleted_export_resets_its_importers(void)
+TEST(a_deleted_export_resets_its_importers)
 {
 	struct rchar_rings rings;
 	int far, near;
@@ -501,7 +501,7 @@ static void a_deleted_export_resets_its_importers(void)
 	CHECK(events(near, POLLIN, 0) & POLLHUP);
 }
 
-static void a_deleted_import_is_enodev(void)
+TEST(a_deleted_import_is_enodev)
 {
 	int far, near;
 
@@ -526,7 +526,7 @@ static void *reset_now_and_then(void *arg)
 	return NULL;
 }
 
-static void memory_operations_survive_a_lost_link(void)
+TEST(memory_operations_survive_a_lost_link)
 {
 	static char back[200000];
 	pthread_t thread;
@@ -545,7 +545,7 @@ static void memory_operations_survive_a_lost_link(void)
 	pthread_join(thread, NULL);
 }
 
-static void an_atomic_is_never_executed_twice(void)
+TEST(an_atomic_is_never_executed_twice)
 {
 	pthread_t thread, adder;
 	uint64_t word;
@@ -563,7 +563,7 @@ static void an_atomic_is_never_executed_twice(void)
 }
 
 /* Killed with requests under way: they end, and nothing stays pinned. */
-static void a_killed_program_leaves_nothing_pinned(void)
+TEST(a_killed_program_leaves_nothing_pinned)
 {
 	int far, near, status;
 	pid_t pid;
@@ -592,7 +592,7 @@ static void a_killed_program_leaves_nothing_pinned(void)
 }
 
 /* The requests of the old program end before the new one begins: exit_aio() in fs/aio.c. */
-static void a_program_that_execs_leaves_nothing_pinned(void)
+TEST(a_program_that_execs_leaves_nothing_pinned)
 {
 	int far, near, status;
 
@@ -618,36 +618,3 @@ static void a_program_that_execs_leaves_nothing_pinned(void)
 		CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	}
 }
-
-const struct test memory_tests[] = {
-	TEST(a_region_begins_zeroed),
-	TEST(each_side_reads_what_the_other_wrote),
-	TEST(large_requests_are_whole),
-	TEST(vectors_move_in_order),
-	TEST(mmap_is_the_region),
-	TEST(mappings_outlive_the_channel),
-	TEST(both_sides_keep_the_rules_of_a_file_that_cannot_grow),
-	TEST(a_fault_ends_reads_and_writes_of_memory),
-	TEST(a_read_only_region_is_erofs_for_who_connects),
-	TEST(atomics_return_what_was_before),
-	TEST(atomics_of_the_device_where_it_can),
-	TEST(bad_atomics_are_einval),
-	TEST(atomics_of_all_sides_add_up),
-	TEST(rings_are_counted_and_wake_poll),
-	TEST(who_hears_a_ring_sees_what_was_written_before),
-	TEST(fsync_is_a_fence_for_memory),
-	TEST(info_tells_the_size),
-	TEST(an_import_does_not_wait_for_a_program),
-	TEST(nonblocking_import_turns_ready),
-	TEST(asynchronous_requests_are_many_at_once),
-	TEST(rwf_nowait_does_not_wait_for_the_peer),
-	TEST(a_memory_limit_does_not_fail_reads),
-	TEST(memory_can_be_spliced),
-	TEST(a_deleted_export_resets_its_importers),
-	TEST(a_deleted_import_is_enodev),
-	TEST(memory_operations_survive_a_lost_link),
-	TEST(an_atomic_is_never_executed_twice),
-	TEST(a_killed_program_leaves_nothing_pinned),
-	TEST(a_program_that_execs_leaves_nothing_pinned),
-	{ NULL, NULL }
-};

@@ -21,7 +21,7 @@ static int next_length(int fd)
 	return n;
 }
 
-static void one_write_is_one_message_and_one_read_returns_one(void)
+TEST(one_write_is_one_message_and_one_read_returns_one)
 {
 	/* Around what is copied, a page, a frame and the limit. */
 	static const int sizes[] = { 1, 5, 2048, 2049, 4096, 4097, 16384, 16385, 32768 };
@@ -46,7 +46,7 @@ static void one_write_is_one_message_and_one_read_returns_one(void)
 	}
 }
 
-static void a_message_too_long_is_emsgsize_and_sends_nothing(void)
+TEST(a_message_too_long_is_emsgsize_and_sends_nothing)
 {
 	int cli, srv;
 
@@ -56,7 +56,7 @@ static void a_message_too_long_is_emsgsize_and_sends_nothing(void)
 	CHECK(read(srv, big, sizeof(big)) == MAX_MESSAGE);
 }
 
-static void the_smaller_max_message_of_the_two_holds(void)
+TEST(the_smaller_max_message_of_the_two_holds)
 {
 	struct rchar_info info;
 	int cli, srv;
@@ -69,7 +69,7 @@ static void the_smaller_max_message_of_the_two_holds(void)
 	CHECK(ioctl(cli, RCHAR_IOC_INFO, &info) == 0 && info.max_message == 5000);
 }
 
-static void a_limit_that_shrinks_at_open_is_emsgsize_and_not_a_wait(void)
+TEST(a_limit_that_shrinks_at_open_is_emsgsize_and_not_a_wait)
 {
 	int cli, srv;
 
@@ -90,7 +90,7 @@ static void a_limit_that_shrinks_at_open_is_emsgsize_and_not_a_wait(void)
 	CHECK(read(srv, big, sizeof(big)) == 1000);
 }
 
-static void a_short_buffer_is_emsgsize_and_keeps_the_message(void)
+TEST(a_short_buffer_is_emsgsize_and_keeps_the_message)
 {
 	int cli, srv;
 
@@ -101,7 +101,7 @@ static void a_short_buffer_is_emsgsize_and_keeps_the_message(void)
 	CHECK(read(srv, big, 5) == 5 && !memcmp(big, "hello", 5));
 }
 
-static void a_message_of_no_bytes_is_not_sent(void)
+TEST(a_message_of_no_bytes_is_not_sent)
 {
 	int cli, srv;
 
@@ -113,7 +113,7 @@ static void a_message_of_no_bytes_is_not_sent(void)
 }
 
 /* 64 MiB, each page of it with its number. */
-static void messages_may_be_64_mib_where_configured(void)
+TEST(messages_may_be_64_mib_where_configured)
 {
 	size_t len = 64 << 20, i;
 	int cli, srv, status;
@@ -134,7 +134,7 @@ static void messages_may_be_64_mib_where_configured(void)
 	CHECK(wait(&status) > 0 && status == 0);
 }
 
-static void a_nonblocking_message_is_taken_whole_or_not_at_all(void)
+TEST(a_nonblocking_message_is_taken_whole_or_not_at_all)
 {
 	int cli, srv, n = 0;
 
@@ -150,7 +150,7 @@ static void a_nonblocking_message_is_taken_whole_or_not_at_all(void)
 	CHECK_ERR(read(srv, big, sizeof(big)), EAGAIN);
 }
 
-static void pollout_waits_for_room_for_the_message_that_did_not_fit(void)
+TEST(pollout_waits_for_room_for_the_message_that_did_not_fit)
 {
 	int cli, srv, i;
 
@@ -172,7 +172,7 @@ static void pollout_waits_for_room_for_the_message_that_did_not_fit(void)
 	CHECK(write(cli, big, 32000) == 32000);
 }
 
-static void a_message_writer_waits_for_the_reader(void)
+TEST(a_message_writer_waits_for_the_reader)
 {
 	int cli, srv, i, status;
 
@@ -189,7 +189,7 @@ static void a_message_writer_waits_for_the_reader(void)
 	CHECK(wait(&status) > 0 && status == 0);
 }
 
-static void messages_of_many_writers_never_mix(void)
+TEST(messages_of_many_writers_never_mix)
 {
 	enum { N = 6, COUNT = 40 };
 	int cli, srv, i, j, status, bad = 0;
@@ -223,7 +223,7 @@ static void messages_of_many_writers_never_mix(void)
 	CHECK(!bad);
 }
 
-static void fionread_gives_the_length_of_the_next_message(void)
+TEST(fionread_gives_the_length_of_the_next_message)
 {
 	int cli, srv;
 
@@ -236,7 +236,7 @@ static void fionread_gives_the_length_of_the_next_message(void)
 	CHECK(next_length(srv) == 30);
 }
 
-static void writev_gathers_and_readv_scatters_one_message(void)
+TEST(writev_gathers_and_readv_scatters_one_message)
 {
 	char a[3], b[100];
 	struct iovec out[2] = { { "hel", 3 }, { "lo you", 6 } };
@@ -252,7 +252,7 @@ static void writev_gathers_and_readv_scatters_one_message(void)
 	CHECK(read(srv, big, 9) == 9 && !memcmp(big, "hello you", 9));
 }
 
-static void a_bad_buffer_neither_sends_nor_consumes_a_message(void)
+TEST(a_bad_buffer_neither_sends_nor_consumes_a_message)
 {
 	char *p = half_mapped();
 	int cli, srv, i;
@@ -276,7 +276,7 @@ static void a_bad_buffer_neither_sends_nor_consumes_a_message(void)
 		CHECK(big[i] == (char)(i / 7));
 }
 
-static void many_small_messages_hold_bounded_memory(void)
+TEST(many_small_messages_hold_bounded_memory)
 {
 	int cli, srv, n = 0;
 	long memory;
@@ -296,7 +296,7 @@ static void many_small_messages_hold_bounded_memory(void)
 	CHECK(memory >= n && memory <= WINDOW);
 }
 
-static void a_message_arrives_whole_or_not_at_all(void)
+TEST(a_message_arrives_whole_or_not_at_all)
 {
 	int cli, srv, i, got = 0;
 	ssize_t n;
@@ -321,7 +321,7 @@ static void a_message_arrives_whole_or_not_at_all(void)
 	printf("# %d of 5 arrived\n", got);
 }
 
-static void splice_is_not_for_messages(void)
+TEST(splice_is_not_for_messages)
 {
 	int cli, srv, p[2];
 
@@ -333,7 +333,7 @@ static void splice_is_not_for_messages(void)
 	CHECK(read(srv, big, 1) == 1);
 }
 
-static void messages_keep_the_rules_of_streams(void)
+TEST(messages_keep_the_rules_of_streams)
 {
 	struct iovec v = { big, 100 };
 	int cli, srv;
@@ -354,7 +354,7 @@ static void messages_keep_the_rules_of_streams(void)
 	CHECK(read(cli, big, 100) == 0);
 }
 
-static void the_window_has_room_for_the_longest_message(void)
+TEST(the_window_has_room_for_the_longest_message)
 {
 	struct rchar_info info;
 	int cli, srv;
@@ -369,7 +369,7 @@ static void the_window_has_room_for_the_longest_message(void)
 	CHECK(read(srv, big, sizeof(big)) == 1 << 20);
 }
 
-static void new_settings_hold_for_sessions_opened_later(void)
+TEST(new_settings_hold_for_sessions_opened_later)
 {
 	int cli, srv;
 
@@ -380,27 +380,3 @@ static void new_settings_hold_for_sessions_opened_later(void)
 	CHECK(cli >= 0 && write(cli, big, 2000) == 2000);
 	CHECK_ERR(write(cli, big, 2001), EMSGSIZE);
 }
-
-const struct test message_tests[] = {
-	TEST(one_write_is_one_message_and_one_read_returns_one),
-	TEST(a_message_too_long_is_emsgsize_and_sends_nothing),
-	TEST(the_smaller_max_message_of_the_two_holds),
-	TEST(a_limit_that_shrinks_at_open_is_emsgsize_and_not_a_wait),
-	TEST(a_short_buffer_is_emsgsize_and_keeps_the_message),
-	TEST(a_message_of_no_bytes_is_not_sent),
-	TEST(messages_may_be_64_mib_where_configured),
-	TEST(a_nonblocking_message_is_taken_whole_or_not_at_all),
-	TEST(pollout_waits_for_room_for_the_message_that_did_not_fit),
-	TEST(a_message_writer_waits_for_the_reader),
-	TEST(messages_of_many_writers_never_mix),
-	TEST(fionread_gives_the_length_of_the_next_message),
-	TEST(writev_gathers_and_readv_scatters_one_message),
-	TEST(a_bad_buffer_neither_sends_nor_consumes_a_message),
-	TEST(many_small_messages_hold_bounded_memory),
-	TEST(a_message_arrives_whole_or_not_at_all),
-	TEST(splice_is_not_for_messages),
-	TEST(messages_keep_the_rules_of_streams),
-	TEST(the_window_has_room_for_the_longest_message),
-	TEST(new_settings_hold_for_sessions_opened_later),
-	{ NULL, NULL }
-};

@@ -3,7 +3,7 @@
 #include "contract.h"
 #include <sys/stat.h>
 
-static void connect_open_does_not_wait_for_the_peers_program(void)
+TEST(connect_open_does_not_wait_for_the_peers_program)
 {
 	char buf[8] = "";
 	int cli = open(CLI, O_WRONLY), srv;
@@ -17,7 +17,7 @@ static void connect_open_does_not_wait_for_the_peers_program(void)
 	CHECK(read(srv, buf, 8) == 0);
 }
 
-static void listen_open_waits_for_a_session(void)
+TEST(listen_open_waits_for_a_session)
 {
 	struct call c = { .path = SRV, .flags = O_RDWR };
 	int cli;
@@ -32,7 +32,7 @@ static void listen_open_waits_for_a_session(void)
 	CHECK(write(cli, "x", 1) == 1 && read(c.ret, big, 1) == 1);
 }
 
-static void listen_open_takes_the_oldest_waiting_session(void)
+TEST(listen_open_takes_the_oldest_waiting_session)
 {
 	int i, cli[3];
 
@@ -48,7 +48,7 @@ static void listen_open_takes_the_oldest_waiting_session(void)
 	}
 }
 
-static void nonblocking_connect_open_turns_writable(void)
+TEST(nonblocking_connect_open_turns_writable)
 {
 	int cli = open(CLI, O_RDWR | O_NONBLOCK), srv;
 
@@ -59,7 +59,7 @@ static void nonblocking_connect_open_turns_writable(void)
 	CHECK(srv >= 0 && read(srv, big, 1) == 1);
 }
 
-static void nonblocking_listen_open_turns_writable(void)
+TEST(nonblocking_listen_open_turns_writable)
 {
 	int srv = open(SRV, O_RDWR | O_NONBLOCK), cli;
 
@@ -73,13 +73,13 @@ static void nonblocking_listen_open_turns_writable(void)
 	CHECK(write(srv, "x", 1) == 1 && read(cli, big, 1) == 1);
 }
 
-static void open_of_an_unknown_name_is_econnrefused(void)
+TEST(open_of_an_unknown_name_is_econnrefused)
 {
 	CHECK_ERR(open("/dev/rchar/wrong", O_RDWR), ECONNREFUSED);
 	sh("rchar -j show wrong | grep -q '\"reason\":\"no-channel\"'");
 }
 
-static void open_with_the_link_down_is_etimedout(void)
+TEST(open_with_the_link_down_is_etimedout)
 {
 	struct call c = { .path = "/dev/rchar/slow", .flags = O_RDWR };
 
@@ -90,7 +90,7 @@ static void open_with_the_link_down_is_etimedout(void)
 	EVENTUALLY(!system("rchar -j show nobody | grep -q '\"reason\":\"not-listening\"'"));
 }
 
-static void open_ends_with_enodev_when_the_channel_is_deleted(void)
+TEST(open_ends_with_enodev_when_the_channel_is_deleted)
 {
 	struct call c = { .path = "/dev/rchar/gone", .flags = O_RDWR };
 
@@ -103,7 +103,7 @@ static void open_ends_with_enodev_when_the_channel_is_deleted(void)
 	CHECK_ERR(open("/dev/rchar/gone", O_RDWR), ENOENT);
 }
 
-static void a_signal_ends_open_with_eintr(void)
+TEST(a_signal_ends_open_with_eintr)
 {
 	struct sigaction sa = { .sa_handler = no_op };
 
@@ -115,7 +115,7 @@ static void a_signal_ends_open_with_eintr(void)
 	sh("rchar -j show slow | grep -q '\"sessions\":0'");
 }
 
-static void a_full_backlog_is_retried_not_refused(void)
+TEST(a_full_backlog_is_retried_not_refused)
 {
 	struct call c = { .path = "/dev/rchar/cli1", .flags = O_RDWR };
 	int first, srv;
@@ -133,7 +133,7 @@ static void a_full_backlog_is_retried_not_refused(void)
 	CHECK(c.ret >= 0);
 }
 
-static void read_only_open_closes_the_sending_half(void)
+TEST(read_only_open_closes_the_sending_half)
 {
 	int cli, srv;
 
@@ -143,7 +143,7 @@ static void read_only_open_closes_the_sending_half(void)
 	CHECK(write(srv, "x", 1) == 1 && read(cli, big, 1) == 1);
 }
 
-static void write_only_open_closes_the_receiving_half(void)
+TEST(write_only_open_closes_the_receiving_half)
 {
 	int cli, srv;
 
@@ -154,14 +154,14 @@ static void write_only_open_closes_the_receiving_half(void)
 	CHECK(write(srv, "x", 1) == 1 && read(cli, big, 1) == 1);
 }
 
-static void open_of_another_type_is_econnrefused(void)
+TEST(open_of_another_type_is_econnrefused)
 {
 	sh("rchar -w 300 add other message connect 10.0.0.1/srv");
 	CHECK_ERR(open("/dev/rchar/other", O_RDWR), ECONNREFUSED);
 	sh("rchar -j show other | grep -q '\"reason\":\"wrong-type\"'");
 }
 
-static void a_nonblocking_open_that_fails_reports_it_through_the_file(void)
+TEST(a_nonblocking_open_that_fails_reports_it_through_the_file)
 {
 	int fd = open("/dev/rchar/wrong", O_RDWR | O_NONBLOCK);
 	short got;
@@ -173,13 +173,13 @@ static void a_nonblocking_open_that_fails_reports_it_through_the_file(void)
 	CHECK_ERR(write(fd, big, 1), ECONNREFUSED);
 }
 
-static void open_needs_permission_on_the_node(void)
+TEST(open_needs_permission_on_the_node)
 {
 	CHECK(setgid(65534) == 0 && setuid(65534) == 0);
 	CHECK_ERR(open(CLI, O_RDWR), EACCES);
 }
 
-static void the_node_of_a_deleted_channel_is_enxio(void)
+TEST(the_node_of_a_deleted_channel_is_enxio)
 {
 	struct stat st;
 
@@ -189,23 +189,3 @@ static void the_node_of_a_deleted_channel_is_enxio(void)
 	CHECK(mknod("/tmp/old", S_IFCHR | 0600, st.st_rdev) == 0);
 	CHECK_ERR(open("/tmp/old", O_RDWR), ENXIO);
 }
-
-const struct test open_tests[] = {
-	TEST(connect_open_does_not_wait_for_the_peers_program),
-	TEST(listen_open_waits_for_a_session),
-	TEST(listen_open_takes_the_oldest_waiting_session),
-	TEST(nonblocking_connect_open_turns_writable),
-	TEST(nonblocking_listen_open_turns_writable),
-	TEST(open_of_an_unknown_name_is_econnrefused),
-	TEST(open_with_the_link_down_is_etimedout),
-	TEST(open_ends_with_enodev_when_the_channel_is_deleted),
-	TEST(a_signal_ends_open_with_eintr),
-	TEST(a_full_backlog_is_retried_not_refused),
-	TEST(read_only_open_closes_the_sending_half),
-	TEST(write_only_open_closes_the_receiving_half),
-	TEST(open_of_another_type_is_econnrefused),
-	TEST(a_nonblocking_open_that_fails_reports_it_through_the_file),
-	TEST(open_needs_permission_on_the_node),
-	TEST(the_node_of_a_deleted_channel_is_enxio),
-	{ NULL, NULL }
-};

@@ -3,7 +3,7 @@
 #include "contract.h"
 #include <sys/select.h>
 
-static void rwf_nowait_never_waits(void)
+TEST(rwf_nowait_never_waits)
 {
 	struct iovec v = { big, 10 };
 	int cli, srv;
@@ -14,7 +14,7 @@ static void rwf_nowait_never_waits(void)
 	CHECK(preadv2(srv, &v, 1, -1, RWF_NOWAIT) == 10);
 }
 
-static void poll_tells_what_does_not_wait(void)
+TEST(poll_tells_what_does_not_wait)
 {
 	int cli, srv;
 
@@ -30,7 +30,7 @@ static void poll_tells_what_does_not_wait(void)
 	CHECK(events(srv, POLLIN, LONG_MS) & POLLHUP);
 }
 
-static void edge_triggered_epoll_reports_each_arrival(void)
+TEST(edge_triggered_epoll_reports_each_arrival)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
 	int cli, srv, ep = epoll_create1(0), i;
@@ -54,7 +54,7 @@ static void on_sigio(int sig)
 	got_sigio = 1;
 }
 
-static void fasync_sends_sigio_when_bytes_arrive(void)
+TEST(fasync_sends_sigio_when_bytes_arrive)
 {
 	int cli, srv;
 
@@ -66,7 +66,7 @@ static void fasync_sends_sigio_when_bytes_arrive(void)
 	EVENTUALLY(got_sigio);
 }
 
-static void select_agrees_with_poll(void)
+TEST(select_agrees_with_poll)
 {
 	struct timeval tv = { 0 };
 	fd_set r, w;
@@ -87,7 +87,7 @@ static void select_agrees_with_poll(void)
 	CHECK(select(cli + 1, NULL, &w, NULL, &tv) == 0);
 }
 
-static void pollout_waits_for_a_quarter_of_the_window(void)
+TEST(pollout_waits_for_a_quarter_of_the_window)
 {
 	int cli, srv;
 
@@ -100,7 +100,7 @@ static void pollout_waits_for_a_quarter_of_the_window(void)
 	CHECK(write(cli, big, sizeof(big)) == WINDOW / 4);
 }
 
-static void edge_triggered_epoll_reports_room_once(void)
+TEST(edge_triggered_epoll_reports_room_once)
 {
 	struct epoll_event ev = { .events = EPOLLOUT | EPOLLET };
 	int cli, srv, ep = epoll_create1(0);
@@ -113,7 +113,7 @@ static void edge_triggered_epoll_reports_room_once(void)
 	CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1 && ev.events == EPOLLOUT);
 }
 
-static void fasync_sends_sigio_when_the_peer_closes(void)
+TEST(fasync_sends_sigio_when_the_peer_closes)
 {
 	int cli, srv;
 
@@ -127,15 +127,3 @@ static void fasync_sends_sigio_when_the_peer_closes(void)
 	sh("rchar session kill $(rchar session | sed -n 's/: channel cli.*//p' | head -n1)");
 	EVENTUALLY(got_sigio);
 }
-
-const struct test ready_tests[] = {
-	TEST(rwf_nowait_never_waits),
-	TEST(poll_tells_what_does_not_wait),
-	TEST(edge_triggered_epoll_reports_each_arrival),
-	TEST(fasync_sends_sigio_when_bytes_arrive),
-	TEST(select_agrees_with_poll),
-	TEST(pollout_waits_for_a_quarter_of_the_window),
-	TEST(edge_triggered_epoll_reports_room_once),
-	TEST(fasync_sends_sigio_when_the_peer_closes),
-	{ NULL, NULL }
-};

@@ -77,7 +77,7 @@ static uint64_t write_pieces(int fd, int n)
 	return pos;
 }
 
-static void a_large_write_is_not_copied(void)
+TEST(a_large_write_is_not_copied)
 {
 	struct reader r;
 	int cli;
@@ -90,7 +90,7 @@ static void a_large_write_is_not_copied(void)
 		CHECK(rndv_sent() >= 20);
 }
 
-static void a_smaller_write_is_copied(void)
+TEST(a_smaller_write_is_copied)
 {
 	static char buf[PIECE - 1];
 	struct reader r;
@@ -122,7 +122,7 @@ static pid_t reset_now_and_then(void)
 	return pid;
 }
 
-static void large_writes_survive_a_lost_link(void)
+TEST(large_writes_survive_a_lost_link)
 {
 	struct reader r;
 	uint64_t n;
@@ -138,7 +138,7 @@ static void large_writes_survive_a_lost_link(void)
 	CHECK(largest("rchar -j link", "connects") > 3);
 }
 
-static void a_signal_in_a_large_write_loses_nothing(void)
+TEST(a_signal_in_a_large_write_loses_nothing)
 {
 	struct itimerval it = { .it_value.tv_usec = 3000, .it_interval.tv_usec = 3000 };
 	struct sigaction sa = { .sa_handler = no_op };
@@ -170,7 +170,7 @@ static void a_signal_in_a_large_write_loses_nothing(void)
 	finish(cli, &r, pos);
 }
 
-static void fsync_covers_large_writes(void)
+TEST(fsync_covers_large_writes)
 {
 	struct reader r;
 	uint64_t n;
@@ -183,7 +183,7 @@ static void fsync_covers_large_writes(void)
 	finish(cli, &r, n);
 }
 
-static void a_large_write_ends_at_a_fault(void)
+TEST(a_large_write_ends_at_a_fault)
 {
 	char *p = mmap(NULL, 2 * PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct reader r;
@@ -214,7 +214,7 @@ static void *write_much(void *arg)
 	return NULL;
 }
 
-static void a_half_close_ends_a_large_write(void)
+TEST(a_half_close_ends_a_large_write)
 {
 	struct call c = { 0 };
 	struct reader r;
@@ -232,7 +232,7 @@ static void a_half_close_ends_a_large_write(void)
 }
 
 /* What it had written comes, and perhaps some of the rest, in order; and then the end. */
-static void a_killed_writer_sends_what_it_could(void)
+TEST(a_killed_writer_sends_what_it_could)
 {
 	for (int i = 0; i < 4; i++) {
 		struct call c = { 0 };
@@ -258,7 +258,7 @@ static void a_killed_writer_sends_what_it_could(void)
 	}
 }
 
-static void large_writes_end_when_the_reader_goes(void)
+TEST(large_writes_end_when_the_reader_goes)
 {
 	struct call c = { 0 };
 	int srv;
@@ -316,7 +316,7 @@ static int waiting_bytes(int fd)
 	return n;
 }
 
-static void a_large_write_goes_to_a_waiting_readers_memory(void)
+TEST(a_large_write_goes_to_a_waiting_readers_memory)
 {
 	static char in[HALF + 4099], out[HALF];
 	/* In pieces, and at odd addresses. */
@@ -369,7 +369,7 @@ static void comes_after_all(struct one_read *r, ssize_t first, ssize_t last)
 	sh("rchar del here; rchar del there");
 }
 
-static void a_large_write_that_does_not_fit_is_queued(void)
+TEST(a_large_write_that_does_not_fit_is_queued)
 {
 	char *hole = mmap(NULL, 2 * PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct one_read r = { .v = { { hole, PIECE - 1 } }, .nr = 1 };
@@ -389,7 +389,7 @@ static void a_large_write_that_does_not_fit_is_queued(void)
 	comes_after_all(&r, 1, PIECE);
 }
 
-static void a_signal_in_a_large_read_loses_nothing(void)
+TEST(a_signal_in_a_large_read_loses_nothing)
 {
 	struct itimerval it = { .it_value.tv_usec = 3000, .it_interval.tv_usec = 3000 };
 	struct sigaction sa = { .sa_handler = no_op };
@@ -429,7 +429,7 @@ static void a_signal_in_a_large_read_loses_nothing(void)
 }
 
 /* Its memory is written to no more when it is gone: a new program gets what comes next. */
-static void a_killed_reader_leaves_the_rest(void)
+TEST(a_killed_reader_leaves_the_rest)
 {
 	struct call c = { 0 };
 	int status, srv;
@@ -454,20 +454,3 @@ static void a_killed_reader_leaves_the_rest(void)
 		sh("rchar del here; rchar del there");
 	}
 }
-
-const struct test rendezvous_tests[] = {
-	TEST(a_large_write_is_not_copied),
-	TEST(a_smaller_write_is_copied),
-	TEST(large_writes_survive_a_lost_link),
-	TEST(a_signal_in_a_large_write_loses_nothing),
-	TEST(fsync_covers_large_writes),
-	TEST(a_large_write_ends_at_a_fault),
-	TEST(a_half_close_ends_a_large_write),
-	TEST(a_killed_writer_sends_what_it_could),
-	TEST(large_writes_end_when_the_reader_goes),
-	TEST(a_large_write_goes_to_a_waiting_readers_memory),
-	TEST(a_large_write_that_does_not_fit_is_queued),
-	TEST(a_signal_in_a_large_read_loses_nothing),
-	TEST(a_killed_reader_leaves_the_rest),
-	{ 0 },
-};

@@ -2,7 +2,7 @@
 /* Reading and writing streams. */
 #include "contract.h"
 
-static void read_returns_what_there_is(void)
+TEST(read_returns_what_there_is)
 {
 	int cli, srv;
 
@@ -12,7 +12,7 @@ static void read_returns_what_there_is(void)
 	CHECK(read(srv, big, sizeof(big)) == 2 && !memcmp(big, "lo", 2));
 }
 
-static void read_waits_for_the_first_byte(void)
+TEST(read_waits_for_the_first_byte)
 {
 	struct call c = { 0 };
 	int cli, srv;
@@ -27,7 +27,7 @@ static void read_waits_for_the_first_byte(void)
 	CHECK(c.ret == 3);
 }
 
-static void read_gives_0_after_all_bytes_of_a_closed_writer(void)
+TEST(read_gives_0_after_all_bytes_of_a_closed_writer)
 {
 	int cli, srv;
 
@@ -40,7 +40,7 @@ static void read_gives_0_after_all_bytes_of_a_closed_writer(void)
 	CHECK(read(srv, big, 1) == 0);
 }
 
-static void write_after_the_reader_closed_is_epipe_without_a_signal(void)
+TEST(write_after_the_reader_closed_is_epipe_without_a_signal)
 {
 	int cli, srv;
 
@@ -50,7 +50,7 @@ static void write_after_the_reader_closed_is_epipe_without_a_signal(void)
 	CHECK_ERR(write(cli, "x", 1), EPIPE);
 }
 
-static void zero_length_moves_nothing(void)
+TEST(zero_length_moves_nothing)
 {
 	int cli, srv;
 
@@ -61,7 +61,7 @@ static void zero_length_moves_nothing(void)
 	CHECK_ERR(read(srv, big, 1), EAGAIN);
 }
 
-static void nonblocking_write_stops_at_the_window_with_eagain(void)
+TEST(nonblocking_write_stops_at_the_window_with_eagain)
 {
 	int cli, srv;
 	long total;
@@ -75,7 +75,7 @@ static void nonblocking_write_stops_at_the_window_with_eagain(void)
 	CHECK(events(cli, POLLOUT, LONG_MS) == POLLOUT);
 }
 
-static void blocking_write_waits_for_the_reader(void)
+TEST(blocking_write_waits_for_the_reader)
 {
 	struct call c = { 0 };
 	int cli, srv;
@@ -93,7 +93,7 @@ static void blocking_write_waits_for_the_reader(void)
 	CHECK(c.ret == 1000);
 }
 
-static void windows_of_the_two_sides_may_differ(void)
+TEST(windows_of_the_two_sides_may_differ)
 {
 	int big_side, small_side, i;
 
@@ -116,7 +116,7 @@ static void windows_of_the_two_sides_may_differ(void)
 	CHECK(fill_window(small_side) == 4 << 20);
 }
 
-static void a_sleeping_reader_stalls_no_other_session(void)
+TEST(a_sleeping_reader_stalls_no_other_session)
 {
 	int cli, srv, cli2, srv2, i;
 
@@ -129,7 +129,7 @@ static void a_sleeping_reader_stalls_no_other_session(void)
 	}
 }
 
-static void a_sleeping_reader_holds_bounded_memory(void)
+TEST(a_sleeping_reader_holds_bounded_memory)
 {
 	int cli, srv;
 	long memory;
@@ -144,7 +144,7 @@ static void a_sleeping_reader_holds_bounded_memory(void)
 	CHECK(memory >= WINDOW && memory <= 3 * WINDOW);
 }
 
-static void readv_and_writev_gather_and_scatter(void)
+TEST(readv_and_writev_gather_and_scatter)
 {
 	char a[3], b[4];
 	struct iovec out[2] = { { "hel", 3 }, { "lo you", 6 } };
@@ -157,7 +157,7 @@ static void readv_and_writev_gather_and_scatter(void)
 	CHECK(!memcmp(a, "hel", 3) && !memcmp(b, "lo y", 4));
 }
 
-static void there_is_no_file_position(void)
+TEST(there_is_no_file_position)
 {
 	int cli, srv;
 
@@ -197,7 +197,7 @@ static void *share_read(void *arg)
 	return (void *)got;
 }
 
-static void many_threads_share_one_file(void)
+TEST(many_threads_share_one_file)
 {
 	pthread_t writer[SHARERS], reader[SHARERS];
 	long i, total = 0;
@@ -218,7 +218,7 @@ static void many_threads_share_one_file(void)
 	CHECK(total == (long)SHARERS * SHARE);
 }
 
-static void splice_and_sendfile_work_both_ways(void)
+TEST(splice_and_sendfile_work_both_ways)
 {
 	int cli, srv, p[2], f = open("/bin/busybox", O_RDONLY);
 	char want[30000];
@@ -240,7 +240,7 @@ static void splice_and_sendfile_work_both_ways(void)
 }
 
 /* Blocks of one byte each, longer than the window. */
-static void one_blocking_write_is_not_interleaved(void)
+TEST(one_blocking_write_is_not_interleaved)
 {
 	enum { N = 4, BLOCK = 100000 };
 	int cli, srv, i, status;
@@ -264,7 +264,7 @@ static void one_blocking_write_is_not_interleaved(void)
 		CHECK(wait(&status) > 0 && status == 0);
 }
 
-static void tee_passes_on_what_a_channel_gave(void)
+TEST(tee_passes_on_what_a_channel_gave)
 {
 	int cli, srv, p[2], q[2];
 
@@ -279,7 +279,7 @@ static void tee_passes_on_what_a_channel_gave(void)
 	CHECK(read(cli, big, 100) == 22 && !memcmp(big, "once, twiceonce, twice", 22));
 }
 
-static void sendfile_from_a_channel_is_einval(void)
+TEST(sendfile_from_a_channel_is_einval)
 {
 	int cli, srv, out = open("/tmp/out", O_RDWR | O_CREAT, 0600);
 
@@ -288,24 +288,3 @@ static void sendfile_from_a_channel_is_einval(void)
 	CHECK_ERR(sendfile(out, srv, NULL, 1), EINVAL);
 	CHECK(read(srv, big, 10) == 1);
 }
-
-const struct test stream_tests[] = {
-	TEST(read_returns_what_there_is),
-	TEST(read_waits_for_the_first_byte),
-	TEST(read_gives_0_after_all_bytes_of_a_closed_writer),
-	TEST(write_after_the_reader_closed_is_epipe_without_a_signal),
-	TEST(zero_length_moves_nothing),
-	TEST(nonblocking_write_stops_at_the_window_with_eagain),
-	TEST(blocking_write_waits_for_the_reader),
-	TEST(windows_of_the_two_sides_may_differ),
-	TEST(a_sleeping_reader_stalls_no_other_session),
-	TEST(a_sleeping_reader_holds_bounded_memory),
-	TEST(readv_and_writev_gather_and_scatter),
-	TEST(there_is_no_file_position),
-	TEST(many_threads_share_one_file),
-	TEST(splice_and_sendfile_work_both_ways),
-	TEST(one_blocking_write_is_not_interleaved),
-	TEST(tee_passes_on_what_a_channel_gave),
-	TEST(sendfile_from_a_channel_is_einval),
-	{ NULL, NULL }
-};

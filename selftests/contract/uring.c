@@ -67,7 +67,7 @@ static bool nothing_completes(void)
 	return io_uring_wait_cqe_timeout(&ring, &cqe, &ts) == -ETIME;
 }
 
-static void io_uring_reads_wait_without_a_worker_thread(void)
+TEST(io_uring_reads_wait_without_a_worker_thread)
 {
 	int cli, srv, i;
 
@@ -86,7 +86,7 @@ static void io_uring_reads_wait_without_a_worker_thread(void)
 	CHECK(threads() == 1);
 }
 
-static void io_uring_writes_wait_without_a_worker_thread(void)
+TEST(io_uring_writes_wait_without_a_worker_thread)
 {
 	int cli, srv;
 	long total;
@@ -105,7 +105,7 @@ static void io_uring_writes_wait_without_a_worker_thread(void)
 	read_exactly(srv, 20000);
 }
 
-static void io_uring_polls_a_channel(void)
+TEST(io_uring_polls_a_channel)
 {
 	struct io_uring_sqe *sqe;
 	int cli, srv;
@@ -122,7 +122,7 @@ static void io_uring_polls_a_channel(void)
 	CHECK(threads() == 1);
 }
 
-static void io_uring_moves_whole_messages(void)
+TEST(io_uring_moves_whole_messages)
 {
 	int cli, srv, i;
 
@@ -143,7 +143,7 @@ static void io_uring_moves_whole_messages(void)
 	CHECK(threads() == 1);
 }
 
-static void a_waiting_io_uring_request_can_be_cancelled(void)
+TEST(a_waiting_io_uring_request_can_be_cancelled)
 {
 	struct io_uring_sqe *sqe;
 	int cli, srv;
@@ -164,12 +164,3 @@ static void a_waiting_io_uring_request_can_be_cancelled(void)
 	queue_read(srv, big, 100, 1);
 	submit();
 }
-
-const struct test uring_tests[] = {
-	TEST(io_uring_reads_wait_without_a_worker_thread),
-	TEST(io_uring_writes_wait_without_a_worker_thread),
-	TEST(io_uring_polls_a_channel),
-	TEST(io_uring_moves_whole_messages),
-	TEST(a_waiting_io_uring_request_can_be_cancelled),
-	{ NULL, NULL }
-};

@@ -24,7 +24,7 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "asleep.h"
+#include "../lib/asleep.h"
 #include "genl.h"
 #include "linux/rdma_char.h"
 
