@@ -3,6 +3,7 @@
  * Unit tests of the pure logic, compiled with the very source files of the module:
  * frame.c privdata.c credit.c backoff.c state.c and seq.h. TAP output.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,21 +17,11 @@
 #include "proto/state.h"
 #include "proto/window.h"
 #include <linux/kernel.h>
-
-static int bad;
-
-#define CHECK(cond)							\
-	do {								\
-		if (!(cond)) {						\
-			printf("# line %d: %s\n", __LINE__, #cond);	\
-			bad = 1;					\
-			return;						\
-		}							\
-	} while (0)
+#include "../lib/test.h"
 
 /* ---- frames ---- */
 
-static void header_layout_is_as_documented(void)
+TEST(header_layout_is_as_documented)
 {
 	struct rchar_hdr h = { 0x01, 0x02, 0x0403, 0x08070605, 0x0c0b0a09, 0x100f0e0d,
 			       0x14131211, 0x18171615 };
@@ -44,7 +35,7 @@ static void header_layout_is_as_documented(void)
 		CHECK(p[i] == i + 1);
 }
 
-static void header_survives_encode_and_decode(void)
+TEST(header_survives_encode_and_decode)
 {
 	struct rchar_wire_hdr w;
 	struct rchar_hdr a, b;
@@ -66,7 +57,7 @@ static struct rchar_hdr data_header(void)
 	return (struct rchar_hdr){ .op = RCHAR_OP_DATA, .len = 100, .session = 1, .seq = 5 };
 }
 
-static void good_headers_are_accepted(void)
+TEST(good_headers_are_accepted)
 {
 	struct rchar_hdr h = data_header();
 
@@ -81,7 +72,7 @@ static void good_headers_are_accepted(void)
 	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_BAD_LENGTH);
 }
 
-static void every_wrong_field_has_its_error(void)
+TEST(every_wrong_field_has_its_error)
 {
 	struct rchar_hdr h = data_header();
 	int op;
@@ -115,7 +106,7 @@ static void every_wrong_field_has_its_error(void)
 	}
 }
 
-static void names_are_checked(void)
+TEST(names_are_checked)
 {
 	static const char *const good[] = { "a", "0", "A.b_c-d", "abcdefghijklmnopqrstuvwxyz01234" };
 	static const char *const wrong[] = { "", ".", "..", ".a", "-a", "_a", "a/b", "a b", "a\n",
@@ -129,7 +120,7 @@ static void names_are_checked(void)
 	CHECK(!rchar_name_valid("a\0b", 3));
 }
 
-static void open_payload_is_checked(void)
+TEST(open_payload_is_checked)
 {
 	struct rchar_wire_open o = { .type = 1, .name = "pipe" };
 
@@ -151,7 +142,7 @@ static void open_payload_is_checked(void)
 	CHECK(rchar_open_check(&o) == RCHAR_FRAME_BAD_PAYLOAD);
 }
 
-static void max_message_fits_the_type(void)
+TEST(max_message_fits_the_type)
 {
 	static const struct { u32 type, max_message; bool ok; } cases[] = {
 		{ RCHAR_TYPE_STREAM, 0, true }, { RCHAR_TYPE_STREAM, 1, false },
@@ -176,7 +167,7 @@ static void max_message_fits_the_type(void)
 	CHECK(rchar_opened_check(&opened, RCHAR_TYPE_STREAM) == RCHAR_FRAME_BAD_PAYLOAD);
 }
 
-static void a_rendezvous_is_of_64_kib_to_1_mib(void)
+TEST(a_rendezvous_is_of_64_kib_to_1_mib)
 {
 	const struct rchar_wire_rndv good = { .len = cpu_to_le32(1 << 20),
 					      .offset = cpu_to_le32((1 << 20) - 1) };
@@ -200,7 +191,7 @@ static void a_rendezvous_is_of_64_kib_to_1_mib(void)
 	CHECK(rchar_hdr_check(&h, 124, 16384) == RCHAR_FRAME_BAD_FLAGS);
 }
 
-static void a_region_says_what_it_is(void)
+TEST(a_region_says_what_it_is)
 {
 	const struct rchar_wire_region good = { .size = cpu_to_le64(4097),
 						.access = RCHAR_ACCESS_RO,
@@ -232,7 +223,7 @@ static enum rchar_frame_error map(u32 first, u32 count, u8 shift, u32 extra, u64
 	return rchar_map_check(&m, sizeof(m) + count * 4 + extra, size);
 }
 
-static void keys_stay_within_the_region(void)
+TEST(keys_stay_within_the_region)
 {
 	const u64 gib = 1ull << 30;
 	struct rchar_wire_map m = { .count = cpu_to_le32(1), .shift = 20, .reserved = { 0, 0, 1 } };
@@ -254,7 +245,7 @@ static void keys_stay_within_the_region(void)
 	CHECK(rchar_map_check(&m, sizeof(m) + 4, gib) == RCHAR_FRAME_BAD_PAYLOAD);
 }
 
-static void a_window_has_room_for_its_max_message(void)
+TEST(a_window_has_room_for_its_max_message)
 {
 	CHECK(rchar_window_valid(0, 0) && rchar_window_valid(1 << 30, 0));
 	CHECK(!rchar_window_valid((1 << 30) + 1, 0) && !rchar_window_valid(~0u, 1));
@@ -273,7 +264,7 @@ static struct rchar_privdata good_conn(void)
 	return c;
 }
 
-static void private_data_survives_encode_and_decode(void)
+TEST(private_data_survives_encode_and_decode)
 {
 	struct rchar_privdata a = good_conn(), b;
 	unsigned char data[196] = { 0 };	/* padded, as InfiniBand does */
@@ -291,7 +282,7 @@ static void private_data_survives_encode_and_decode(void)
 	CHECK(rchar_privdata_decode(&b, data + 1, 56) == RCHAR_PRIVDATA_OK);
 }
 
-static void wrong_private_data_is_refused(void)
+TEST(wrong_private_data_is_refused)
 {
 	struct rchar_privdata a = good_conn(), b;
 	struct rchar_wire_privdata w;
@@ -321,7 +312,7 @@ static void wrong_private_data_is_refused(void)
 		CHECK(rchar_privdata_decode(&d, &w, 56) == RCHAR_PRIVDATA_FIELD);	\
 	} while (0)
 
-static void every_wrong_field_of_private_data_is_refused(void)
+TEST(every_wrong_field_of_private_data_is_refused)
 {
 	FIELD_REFUSED(link_id, 0);
 	FIELD_REFUSED(frame_size, RCHAR_WIRE_FRAME_MIN - 1);
@@ -333,7 +324,7 @@ static void every_wrong_field_of_private_data_is_refused(void)
 	FIELD_REFUSED(lane, 1);
 }
 
-static void rejects_are_recognised_by_their_magic(void)
+TEST(rejects_are_recognised_by_their_magic)
 {
 	struct rchar_wire_reject w;
 	u16 reason = 0;
@@ -348,7 +339,7 @@ static void rejects_are_recognised_by_their_magic(void)
 
 /* ---- credits ---- */
 
-static void last_credit_only_carries_a_grant(void)
+TEST(last_credit_only_carries_a_grant)
 {
 	struct rchar_credit c;
 
@@ -363,7 +354,7 @@ static void last_credit_only_carries_a_grant(void)
 	CHECK(!rchar_credit_may_send(&c));
 }
 
-static void more_credits_than_buffers_are_refused(void)
+TEST(more_credits_than_buffers_are_refused)
 {
 	struct rchar_credit c;
 
@@ -405,7 +396,7 @@ static bool side_step(struct side *me, struct side *peer)
 	return true;
 }
 
-static void two_sides_never_deadlock_nor_overrun(void)
+TEST(two_sides_never_deadlock_nor_overrun)
 {
 	static const u16 depths[] = { 4, 5, 8, 64 };
 	static struct side a, b;
@@ -437,7 +428,17 @@ static void two_sides_never_deadlock_nor_overrun(void)
 
 /* ---- the rest ---- */
 
-static void windows_bound_what_is_sent(void)
+TEST(sequence_numbers_wrap)
+{
+	CHECK(rchar_seq_before(1, 2) && !rchar_seq_before(2, 1) && !rchar_seq_before(2, 2));
+	CHECK(rchar_seq_before(0xffffffff, 0) && !rchar_seq_before(0, 0xffffffff));
+	CHECK(rchar_seq_between(5, 5, 5) && rchar_seq_between(0xfffffff0, 3, 10));
+	CHECK(!rchar_seq_between(5, 4, 10) && !rchar_seq_between(5, 11, 10));
+	CHECK(!rchar_seq_between(0xfffffff0, 11, 10));
+	CHECK(rchar_seq_max(0xffffffff, 0) == 0 && rchar_seq_max(7, 3) == 7);
+}
+
+TEST(windows_bound_what_is_sent)
 {
 	struct rchar_tx_window tx = { .edge = 1000 };
 	struct rchar_rx_window rx = { .edge = 1000 };
@@ -456,7 +457,7 @@ static void windows_bound_what_is_sent(void)
 	CHECK(rchar_rx_window_receive(&rx, 0) && rchar_rx_window_unread(&rx) == 1000);
 }
 
-static void windows_never_move_back(void)
+TEST(windows_never_move_back)
 {
 	struct rchar_tx_window tx = { .next = 10, .acked = 10, .edge = 100 };
 	struct rchar_rx_window rx = { .next = 100, .read = 50, .edge = 100 };
@@ -474,7 +475,7 @@ static void windows_never_move_back(void)
 	CHECK(rx.edge == 117 && !rchar_rx_window_due(&rx, 67));
 }
 
-static void windows_wrap(void)
+TEST(windows_wrap)
 {
 	struct rchar_tx_window tx = { .next = -10u, .acked = -20u, .edge = 30 };
 	struct rchar_rx_window rx = { .next = -10u, .read = -20u, .edge = 30 };
@@ -490,17 +491,7 @@ static void windows_wrap(void)
 	CHECK(rx.read == 30 && !rchar_rx_window_unread(&rx) && rchar_rx_window_due(&rx, 4));
 }
 
-static void sequence_numbers_wrap(void)
-{
-	CHECK(rchar_seq_before(1, 2) && !rchar_seq_before(2, 1) && !rchar_seq_before(2, 2));
-	CHECK(rchar_seq_before(0xffffffff, 0) && !rchar_seq_before(0, 0xffffffff));
-	CHECK(rchar_seq_between(5, 5, 5) && rchar_seq_between(0xfffffff0, 3, 10));
-	CHECK(!rchar_seq_between(5, 4, 10) && !rchar_seq_between(5, 11, 10));
-	CHECK(!rchar_seq_between(0xfffffff0, 11, 10));
-	CHECK(rchar_seq_max(0xffffffff, 0) == 0 && rchar_seq_max(7, 3) == 7);
-}
-
-static void backoff_doubles_to_its_limit(void)
+TEST(backoff_doubles_to_its_limit)
 {
 	u32 n, r;
 
@@ -516,7 +507,7 @@ static void backoff_doubles_to_its_limit(void)
 	}
 }
 
-static void states_move_only_as_documented(void)
+TEST(states_move_only_as_documented)
 {
 	int from, to, n = 0;
 
@@ -537,7 +528,7 @@ static void states_move_only_as_documented(void)
 	CHECK(!rchar_session_move_legal(RCHAR_SESSION_CLOSING, RCHAR_SESSION_OPEN));
 }
 
-static void every_state_and_reason_has_a_name(void)
+TEST(every_state_and_reason_has_a_name)
 {
 	int i;
 
@@ -557,49 +548,15 @@ static void every_state_and_reason_has_a_name(void)
 		CHECK(rchar_frame_error_name(i));
 }
 
-#define TEST(fn) { #fn, fn }
-
-static const struct {
-	const char *name;
-	void (*fn)(void);
-} tests[] = {
-	TEST(header_layout_is_as_documented),
-	TEST(header_survives_encode_and_decode),
-	TEST(good_headers_are_accepted),
-	TEST(every_wrong_field_has_its_error),
-	TEST(names_are_checked),
-	TEST(open_payload_is_checked),
-	TEST(max_message_fits_the_type),
-	TEST(a_rendezvous_is_of_64_kib_to_1_mib),
-	TEST(a_region_says_what_it_is),
-	TEST(keys_stay_within_the_region),
-	TEST(a_window_has_room_for_its_max_message),
-	TEST(private_data_survives_encode_and_decode),
-	TEST(wrong_private_data_is_refused),
-	TEST(every_wrong_field_of_private_data_is_refused),
-	TEST(rejects_are_recognised_by_their_magic),
-	TEST(last_credit_only_carries_a_grant),
-	TEST(more_credits_than_buffers_are_refused),
-	TEST(two_sides_never_deadlock_nor_overrun),
-	TEST(sequence_numbers_wrap),
-	TEST(windows_bound_what_is_sent),
-	TEST(windows_never_move_back),
-	TEST(windows_wrap),
-	TEST(backoff_doubles_to_its_limit),
-	TEST(states_move_only_as_documented),
-	TEST(every_state_and_reason_has_a_name),
-};
-
 int main(void)
 {
-	int i, n = ARRAY_SIZE(tests), failed = 0;
+	const struct test *t;
+	int n = 0;
 
+	for (t = test_program.tests; t; t = t->next)
+		n++;
 	printf("TAP version 13\n1..%d\n", n);
-	for (i = 0; i < n; i++) {
-		bad = 0;
-		tests[i].fn();
-		failed += bad;
-		printf("%sok %d %s\n", bad ? "not " : "", i + 1, tests[i].name);
-	}
-	return failed != 0;
+	for (t = test_program.tests; t; t = t->next)
+		test_result(test_run(t), t->name, "%s", "");
+	return test_program.failed != 0;
 }
