@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * badbudget ADDR [TEST] - a peer that makes the other host hold as much memory as it can.
+ * badbudget ADDR [PART] - a peer that makes the other host hold as much memory as it can.
  *
  * The peer never acknowledges and never grants a credit. Channels that the caller has made:
  * bmsg, a message channel of max-message 2m and backlog 1 that nobody opens; bstream, a stream
  * channel with the default window and backlog 1000 that nobody opens; bsink, a stream channel
  * with a window of 64k; bregion, a region of 32 MiB.
  *
- * Without TEST: all of these, one after the other. More run by name alone: "pool", with a
+ * Without PART: all of these, one after the other. More run by name alone: "pool", with a
  * region of that name, and "few", with a stream channel of backlog 8, ask whether there is room
  * for a peer at fd00::99; "ended-here" has bregion and a budget of 2 MiB; "linger" and
  * "linger-payload" have bserve, a stream channel with a linger of minutes, and a budget of 1 MiB,
@@ -510,10 +510,10 @@ static void mute(void)
 	hang_up(&c);
 }
 
-static const struct test {
+static const struct part {
 	const char *name;
 	void (*run)(void);
-} tests[] = {
+} parts[] = {
 	{ "half-open", half_open },
 	{ "partial", partial_messages },
 	{ "unanswered", unanswered },
@@ -532,28 +532,28 @@ static const struct test {
 
 int main(int argc, char **argv)
 {
-	const struct test *t;
+	const struct part *p;
 	bool any = false;
 
 	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: badbudget ADDR [TEST]\n");
+		fprintf(stderr, "usage: badbudget ADDR [PART]\n");
 		return 2;
 	}
 	peer_addr = argv[1];
 	peer_is_patient = true;
-	for (t = tests; t < tests + sizeof(tests) / sizeof(*tests); t++) {
-		bool by_name = t->run == importers || t->run == waiting ||
-			       t->run == mute || t->run == ended_here ||
-			       t->run == lingering_sessions || t->run == lingering_payload;
+	for (p = parts; p < parts + sizeof(parts) / sizeof(*parts); p++) {
+		bool by_name = p->run == importers || p->run == waiting ||
+			       p->run == mute || p->run == ended_here ||
+			       p->run == lingering_sessions || p->run == lingering_payload;
 
-		if (argc == 3 ? strcmp(argv[2], t->name) : by_name)
+		if (argc == 3 ? strcmp(argv[2], p->name) : by_name)
 			continue;
-		t->run();
+		p->run();
 		any = true;
 	}
 	if (!any) {
-		fprintf(stderr, "badbudget: there is no test %s\n", argv[2]);
+		fprintf(stderr, "badbudget: there is no part %s\n", argv[2]);
 		return 2;
 	}
-	return failed != 0;
+	return test_program.failed != 0;
 }

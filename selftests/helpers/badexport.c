@@ -186,11 +186,11 @@ struct importer {
 /* Until the exporter has no more to tell. *@most: that was held meanwhile. */
 static bool all_told(const atomic_int *told, unsigned long long *most)
 {
-	long long end = clock_ms() + LONG_MS;
+	long long end = now_ms() + LONG_MS;
 	unsigned long long now;
 
 	*most = 0;
-	while (*told < SESSIONS && clock_ms() < end) {
+	while (*told < SESSIONS && now_ms() < end) {
 		now = objects("held");
 		if (now > *most)
 			*most = now;
@@ -278,5 +278,5 @@ int main(int argc, char **argv)
 	hoard(path, told);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
-	return failed != 0;
+	return test_program.failed != 0;
 }

@@ -136,7 +136,7 @@ static bool ask(const struct rchar_wire_privdata *r)
 /* The link has noticed that its connection is gone. */
 static bool is_down(const struct rchar_wire_privdata *link)
 {
-	long long end = clock_ms() + LONG_MS;
+	long long end = now_ms() + LONG_MS;
 	char command[160];
 
 	snprintf(command, sizeof(command),
@@ -144,7 +144,7 @@ static bool is_down(const struct rchar_wire_privdata *link)
 		 "grep -q '\"state\":\"down\"'",
 		 (unsigned long long)le64toh(link->link_id));
 	while (system(command))
-		if (clock_ms() > end)
+		if (now_ms() > end)
 			return false;
 	return true;
 }
@@ -211,5 +211,5 @@ int main(int argc, char **argv)
 	with_credits();
 	reads_at_once();
 	kept_frames(argv[2]);
-	return failed != 0;
+	return test_program.failed != 0;
 }

@@ -64,10 +64,10 @@ static void refused(const char *name, struct conn *c, int opcode, uint32_t key,
 /* Of something that ends just now: as soon as a busy host has come to it. */
 static void soon_refused(const char *name, struct conn *c, uint32_t key)
 {
-	long long end = clock_ms() + LONG_MS;
+	long long end = now_ms() + LONG_MS;
 	bool refused = false;
 
-	while (!refused && clock_ms() < end) {
+	while (!refused && now_ms() < end) {
 		refused = !rdma(c, IBV_WR_RDMA_READ, key, 0, 16);
 		usleep(20000);
 	}
@@ -212,5 +212,5 @@ int main(int argc, char **argv)
 	ro = argv[3];
 	keys();
 	calls();
-	return failed != 0;
+	return test_program.failed != 0;
 }

@@ -170,5 +170,5 @@ int main(int argc, char **argv)
 	wrong_epoch();
 	alone();
 	too_many();
-	return failed != 0;
+	return test_program.failed != 0;
 }

@@ -400,5 +400,5 @@ int main(int argc, char **argv)
 	frames();
 	sessions();
 	messages();
-	return failed != 0;
+	return test_program.failed != 0;
 }

@@ -240,14 +240,14 @@ static bool is_over(const struct counts *before, const struct counts *now, bool 
 /* What a request changed: @n becomes what has been counted since. @c is kept from being silent. */
 static void wait_for(struct conn *c, struct counts *n, bool accepted)
 {
-	long long end = clock_ms() + LONG_MS;
+	long long end = now_ms() + LONG_MS;
 	struct counts before = *n, now;
 
 	do {
 		usleep(10000);
 		alive(c);
 		now = count(c->id->verbs);
-	} while (!is_over(&before, &now, accepted) && clock_ms() < end);
+	} while (!is_over(&before, &now, accepted) && now_ms() < end);
 	n->accepted = now.accepted - before.accepted;
 	n->refused = now.refused - before.refused;
 	n->bad = now.bad - before.bad;
@@ -453,5 +453,5 @@ int main(int argc, char **argv)
 	true_addresses(&l);
 	hang_up(&l.c);
 	copied_id(argv[1]);
-	return failed != 0;
+	return test_program.failed != 0;
 }

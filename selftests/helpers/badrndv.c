@@ -310,7 +310,7 @@ static long unacknowledged(void)
 	snprintf(command, sizeof(command), "link=$(rchar -j link | tr '{' '\\n' | grep %08x%08x | "
 		 "sed 's/.*\"link\":\"\\([0-9]*\\)\".*/\\1/'); rchar -j session | tr '{' '\\n' | "
 		 "grep \"\\\"link\\\":\\\"$link\\\"\" | sed 's/.*\"tx_unacked_bytes\"://'",
-		 getpid(), test_n);
+		 getpid(), links_made);
 	p = popen(command, "r");
 	if (!p || fscanf(p, "%ld", &n) != 1)
 		bail(command);
@@ -466,5 +466,5 @@ int main(int argc, char **argv)
 	prefix = "read_";
 	offers();
 	a_reader_that_gives_up(argv[6]);
-	return failed != 0;
+	return test_program.failed != 0;
 }

@@ -25,25 +25,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "../lib/asleep.h"
+#include "../lib/test.h"
 #include "genl.h"
 #include "linux/rdma_char.h"
 
 #define MAX_NTH 400
-#define LONG_MS 120000
 
-static int family, nth_fd, test_n, failed;
-static bool broken;
+static int family, nth_fd;
 /* Writes are below what a window of 256 KiB always has room for, as nobody reads meanwhile. */
 static char data[200000], got[200000];
-
-#define MUST(cond)							\
-	do {								\
-		if (!(cond)) {						\
-			printf("# %s:%d: %s (errno %s)\n", __FILE__, __LINE__,	\
-			       #cond, strerrorname_np(errno));		\
-			broken = true;					\
-		}							\
-	} while (0)
 
 /* ---- the fault ---- */
 
@@ -625,7 +615,7 @@ static void setup_ids(void)
 	fresh();
 	MUST(dump(RCHAR_CMD_SESSION_GET) == 0);
 	MUST(genl_answer(RCHAR_A_SESSION_LINK_ID) && genl_answer(RCHAR_A_SESSION_ID));
-	if (broken)
+	if (test_program.broken)
 		return;
 	memcpy(&link_id, genl_answer(RCHAR_A_SESSION_LINK_ID), sizeof(link_id));
 	memcpy(&session_id, genl_answer(RCHAR_A_SESSION_ID), sizeof(session_id));
@@ -706,17 +696,18 @@ static void sweep(const struct operation *o)
 {
 	int nth, shortages = 0;
 	bool more = true;
+	char name[64];
 
-	broken = false;
+	test_program.broken = false;
 	if (o->before)
 		o->before();
-	for (nth = 1; more && !broken && nth < MAX_NTH; nth++) {
+	for (nth = 1; more && !test_program.broken && nth < MAX_NTH; nth++) {
 		long ret;
 		int err;
 
 		if (o->setup)
 			o->setup();
-		if (broken)
+		if (test_program.broken)
 			break;
 		arm(nth);
 		ret = o->op();
@@ -724,7 +715,7 @@ static void sweep(const struct operation *o)
 		more = happened();
 		if (ret < 0 && !(more && is_shortage(err))) {
 			printf("# allocation %d: %s\n", nth, strerrorname_np(err));
-			broken = true;
+			test_program.broken = true;
 		}
 		shortages += ret < 0;
 		errno = 0;
@@ -733,9 +724,9 @@ static void sweep(const struct operation *o)
 	}
 	MUST(!more);
 	close_both();
-	printf("%sok %d failnth_%s # %d faults, %d of them reported\n", broken ? "not " : "",
-	       ++test_n, o->name, nth - 2, shortages);
-	failed += broken;
+	snprintf(name, sizeof(name), "failnth_%s", o->name);
+	test_result(!test_program.broken, name, " # %d faults, %d of them reported", nth - 2,
+		    shortages);
 }
 
 int main(void)
@@ -752,5 +743,5 @@ int main(void)
 		data[i] = i * 7 + i / 251;
 	for (i = 0; i < n; i++)
 		sweep(&operations[i]);
-	return failed != 0;
+	return test_program.failed != 0;
 }

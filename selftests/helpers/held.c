@@ -53,9 +53,9 @@ static unsigned long long free_kib(void) { return counted("/proc/meminfo", "MemA
 /* Until at most so many are alive: what is freed is freed by work queues. */
 bool falls_to(const char *kind, unsigned long long most)
 {
-	long long end = clock_ms() + 30000;
+	long long end = now_ms() + 30000;
 
-	while (objects(kind) > most && clock_ms() < end)
+	while (objects(kind) > most && now_ms() < end)
 		usleep(10000);
 	return objects(kind) <= most;
 }

@@ -12,22 +12,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "../lib/test.h"
 #include "genl.h"
 #include "linux/rdma_char.h"
 
-static int family, test_n, failed;
+static int family;
 
 static void expect(const char *name, int err)
 {
 	int got = genl_transact();
 	int ok = got == err && (!err || genl_words[0]);
 
-	printf("%sok %d %s # %s\n", ok ? "" : "not ", ++test_n, name, genl_words);
-	if (!ok) {
+	test_result(ok, name, " # %s", genl_words);
+	if (!ok)
 		printf("# got %s '%s', expected %s\n", got ? strerror(got) : "success",
 		       genl_words, err ? strerror(err) : "success");
-		failed++;
-	}
 }
 
 /* A request that would be fine; each test spoils one thing. */
@@ -246,8 +245,7 @@ static void bad_objects(void)
 
 static void check(const char *name, bool ok)
 {
-	printf("%sok %d %s\n", ok ? "" : "not ", ++test_n, name);
-	failed += !ok;
+	test_result(ok, name, "%s", "");
 }
 
 /* Is there such an attribute in the last link of a dump? */
@@ -297,6 +295,6 @@ int main(void)
 	bad_memory();
 	bad_objects();
 	unprivileged();
-	printf("1..%d\n", test_n);
-	return failed != 0;
+	printf("1..%d\n", test_program.n);
+	return test_program.failed != 0;
 }

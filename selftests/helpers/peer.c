@@ -5,27 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 const char *peer_addr;
 bool peer_is_patient;
-int test_n, failed;
+int links_made;
 
 void bail(const char *what)
 {
 	perror(what);
 	printf("Bail out! %s\n", what);
 	exit(1);
-}
-
-/* Milliseconds of a clock that only goes forward. */
-long long clock_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
 }
 
 static void post_recv(struct conn *c, uint64_t i)
@@ -115,7 +105,7 @@ void good_request(struct rchar_wire_privdata *r)
 	r->magic = htole32(RCHAR_WIRE_MAGIC);
 	r->major = RCHAR_WIRE_MAJOR;
 	r->lanes = 1;
-	r->link_id = htole64((uint64_t)getpid() << 32 | ++test_n);
+	r->link_id = htole64((uint64_t)getpid() << 32 | ++links_made);
 	r->attempt = htole32(1);
 	r->frame_size = htole32(FRAME);
 	r->depth = htole16(DEPTH);
@@ -232,7 +222,7 @@ void send_frame(struct conn *c, struct frame *f)
 /* The next frame of the peer within ms: its op, or 0. Payload in *f. */
 int receive(struct conn *c, struct frame *f, int ms)
 {
-	long long end = clock_ms() + ms;
+	long long end = now_ms() + ms;
 	struct ibv_wc wc;
 
 	do {
@@ -250,7 +240,7 @@ int receive(struct conn *c, struct frame *f, int ms)
 		if (f->h.op >= RCHAR_OP_OPEN)
 			c->ack = le32toh(f->h.seq) + 1;
 		return f->h.op;
-	} while (clock_ms() < end);
+	} while (now_ms() < end);
 	return 0;
 }
 
@@ -386,7 +376,7 @@ bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uin
 	}
 	if (ibv_post_send(c->qp, &wr, &bad))
 		bail("ibv_post_send");
-	for (end = clock_ms() + LONG_MS; clock_ms() < end && !c->gone; ) {
+	for (end = now_ms() + LONG_MS; now_ms() < end && !c->gone; ) {
 		if (ibv_poll_cq(c->cq, 1, &wc) == 1 && wc.wr_id == RDMA_ID)
 			return wc.status == IBV_WC_SUCCESS;
 		usleep(100);
@@ -398,27 +388,22 @@ bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uin
 /* With the time since the one before: what takes longest is seen, nothing is judged by it. */
 void result(const char *name, bool ok)
 {
-	static struct timespec before;
-	struct timespec now;
-	static int n;
+	static long long before;
+	long long now = now_ms();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	printf("%sok %d %s", ok ? "" : "not ", ++n, name);
-	if (before.tv_sec)
-		printf(" # %ld ms", (now.tv_sec - before.tv_sec) * 1000 +
-		       (now.tv_nsec - before.tv_nsec) / 1000000);
-	printf("\n");
-	fflush(stdout);
+	if (before)
+		test_result(ok, name, " # %lld ms", now - before);
+	else
+		test_result(ok, name, "%s", "");
 	before = now;
-	failed += !ok;
 }
 
 bool disconnected(struct conn *c)
 {
 	struct frame f;
-	long long end = clock_ms() + LONG_MS;
+	long long end = now_ms() + LONG_MS;
 
-	while (!c->gone && clock_ms() < end)
+	while (!c->gone && now_ms() < end)
 		receive(c, &f, 10);
 	return c->gone;
 }

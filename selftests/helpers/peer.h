@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include "linux/rdma_char.h"
 #include "../../kmod/proto/wire.h"
+#include "../lib/test.h"
 
 #define DEPTH 32
-#define LONG_MS 120000	/* what takes longer never comes */
 #define SENDS 32		/* buffers to send from, used in turn; so many may be on their way */
 #define FRAME 16384
 #define BUF (sizeof(struct rchar_wire_hdr) + FRAME)
@@ -43,10 +43,9 @@ struct frame {
 
 extern const char *peer_addr;
 extern bool peer_is_patient;	/* waits for receive buffers, for as long as it takes */
-extern int test_n, failed;
+extern int links_made;	/* of their own ids */
 
 void bail(const char *what);
-long long clock_ms(void);
 int next_event(struct conn *c, int ms);
 void good_request(struct rchar_wire_privdata *r);
 void dial_prepare(struct conn *c);
