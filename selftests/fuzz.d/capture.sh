@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Traffic of every kind between two machines, and all of its packets in /root/save: what
 # 'selftests/fuzz.d/mkcorpus' makes the inputs of fuzzcodec from.
-. ./ksft.sh
+. lib/ksft.sh
 
 mkdir -p /root/save
 tcpdump -Z root -i net0 -U -w /root/save/roce.pcap udp port 4791 2>/tmp/tcpdump &

@@ -115,7 +115,7 @@ static inline int patience(void)
 
 /*
  * How long something may take that must happen: a hang of one test shall not cost the whole
- * suite. The same as 'limit' in ksft.sh.
+ * suite. The same as 'limit' in lib/ksft.sh.
  */
 #define LONG_MS (120000 * patience())
 

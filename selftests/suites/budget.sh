@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # A peer that makes this host hold as much as it can, beside honest traffic of another one.
-. ./ksft.sh
+. lib/ksft.sh
 
 rchar add bmsg message listen 10.0.0.1 window 4m max-message 2m backlog 1
 rchar add bstream stream listen 10.0.0.1 backlog 1000

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # fuzz.sh WHAT SEED SECONDS - one of the fuzzers (peer, netlink, calls) in one machine that
 # is both ends. 'selftests/fuzz' boots it. The log of the last inputs is kept in /root/save.
-. ./ksft.sh
+. lib/ksft.sh
 what=$1 seed=$2 seconds=$3
 mkdir -p /root/save
 log=/root/save/$what.log

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Memory channels between two machines: a exports, b imports. Programs of others.
-. ./ksft.sh
+. lib/ksft.sh
 
 size=33554432
 set_up=up

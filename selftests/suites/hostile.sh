@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A peer that breaks the protocol in every way, while honest traffic goes on beside it
 # to the same listener.
-. ./ksft.sh
+. lib/ksft.sh
 restore() { :; }	# the tests only look at what all of it left behind
 
 rchar add victim stream listen 10.0.0.1 window 64k

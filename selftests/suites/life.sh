@@ -4,7 +4,7 @@
 #
 # life.sh [PART]: a slow kernel moves one PART-th of the bytes, and does again and again
 # what is done again and again but some times.
-. ./ksft.sh
+. lib/ksft.sh
 part=${1:-1}
 bytes=$((67108864 / part))
 times() { echo $(($1 / part > 5 ? $1 / part : 5)); }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Programs of this host that take what they can get: their limits hold, and others notice
 # nothing. One machine.
-. ./ksft.sh
+. lib/ksft.sh
 set_up=channels_come_up
 
 channels_come_up() {

@@ -3,7 +3,7 @@
 # Bytes through stream channels between two machines: a listens, b connects.
 #
 # stream.sh [PART]: a slow kernel moves one PART-th of the bytes.
-. ./ksft.sh
+. lib/ksft.sh
 part=${1:-1}
 set_up=link_comes_up
 

@@ -4,7 +4,7 @@
 # checked: a bad network, links that break again and again, devices that go and come.
 #
 # faults.sh [PART]: a slow kernel moves one PART-th of the bytes.
-. ./ksft.sh
+. lib/ksft.sh
 part=${1:-1}
 set_up=channels_come_up
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # tool.sh RCHAR RCHAR-PERF - what the tools say to a command line, without any kernel: each
 # mistake gets one line that names it, and exit status 1.
-cd "$(dirname "$0")" || exit
-. ./ksft.sh
+cd "$(dirname "$0")/.." || exit
+. lib/ksft.sh
 rchar=$1 perf=$2
 
 # refused PROGRAM TEXT ARG... - exit 1, one line, with that text

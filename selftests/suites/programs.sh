@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Programs that know nothing of RDMA, over channels between two machines: a listens,
 # b connects. What they are given is /usr/lib/python3, some 30 MB of many files.
-. ./ksft.sh
+. lib/ksft.sh
 tree=$(echo /usr/lib/python3.*)
 export PYTHONDONTWRITEBYTECODE=1
 file=/root/big

@@ -3,7 +3,7 @@
 # Memory that is not there, and devices that refuse, on a kernel that injects faults. One
 # machine with itself. First every allocation of every operation fails once (failnth.c);
 # then one in a hundred, in whichever context, of those made for the module.
-. ./ksft.sh
+. lib/ksft.sh
 shopt -s nullglob
 
 debugfs=/sys/kernel/debug
