@@ -65,8 +65,7 @@ TEST(sa_restart_restarts_a_call_that_moved_nothing)
 	signals = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(signals != MAP_FAILED);
 	if (fork() == 0) {
-		while (!*signals)
-			usleep(5000);
+		EVENTUALLY(*signals);
 		_exit(write(cli, "late", 4) != 4);
 	}
 	interrupt_with(&sa);
@@ -82,7 +81,7 @@ static void kill_while(ssize_t (*wait_in)(int fd), int fd)
 
 	if (pid == 0)
 		_exit(wait_in(fd) >= 0);
-	usleep(100000);
+	EVENTUALLY(fast_asleep(pid));
 	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
 	CHECK(WIFSIGNALED(status));
 }

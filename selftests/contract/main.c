@@ -145,13 +145,8 @@ void no_op(int sig)
 static void *interrupt_a_sleeper(void *arg)
 {
 	pid_t tid = (intptr_t)arg;
-	int seen = 0;
 
-	/* Not of a short sleep on the way. */
-	for (int i = 0; seen < 5 && i < LONG_MS / 5; i++) {
-		usleep(5000);
-		seen = asleep(tid) ? seen + 1 : 0;
-	}
+	(void)BECOMES(fast_asleep(tid));
 	tgkill(getpid(), tid, SIGUSR1);
 	return NULL;
 }
@@ -231,13 +226,20 @@ static const char *const chapters[] = {
 	"memory", NULL
 };
 
+static bool sessions_are_left(void)
+{
+	return !system("rchar -j | grep -q '\"sessions\":[1-9][0-9]*,\"waiting'");
+}
+
 /* Whatever a test left behind is not the next one's. */
 static void clean_up(void)
 {
 	(void)!system("for c in $(rchar | awk '/^[^ ]/ { print $1 }' | tr -d :); do"
-		      " case $c in srv|cli|msrv|mcli|wrong|nobody|slow) ;; *) rchar del $c ;; esac; done;"
-		      "for i in $(seq 50); do rchar -j | grep -q '\"sessions\":[1-9][0-9]*,\"waiting' || exit 0; sleep 0.1; done;"
-		      "for s in $(rchar session | sed -n 's/:.*//p'); do rchar session kill $s; done 2>/dev/null");
+		      " case $c in srv|cli|msrv|mcli|wrong|nobody|slow) ;; *) rchar del $c ;; esac; done");
+	/* Most end by themselves. */
+	if (!BECOMES_WITHIN(5000, !sessions_are_left()))
+		(void)!system("for s in $(rchar session | sed -n 's/:.*//p');"
+			      " do rchar session kill $s; done 2>/dev/null");
 }
 
 /* All, or those of the chapters in the list. */

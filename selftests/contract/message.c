@@ -175,14 +175,16 @@ TEST(pollout_waits_for_room_for_the_message_that_did_not_fit)
 TEST(a_message_writer_waits_for_the_reader)
 {
 	int cli, srv, i, status;
+	pid_t pid;
 
 	mpair(&cli, &srv);
-	if (fork() == 0) {
+	pid = fork();
+	if (pid == 0) {
 		for (i = 0; i < 50; i++)
 			CHECK(write(cli, big, MAX_MESSAGE) == MAX_MESSAGE);
 		_exit(0);
 	}
-	usleep(100000);
+	EVENTUALLY(fast_asleep(pid));
 	CHECK(waitpid(-1, &status, WNOHANG) == 0);
 	for (i = 0; i < 50; i++)
 		CHECK(read(srv, big, sizeof(big)) == MAX_MESSAGE);

@@ -18,7 +18,7 @@ struct reader {
 	pthread_t thread;
 	int fd;
 	size_t at_once;
-	uint64_t bytes;
+	volatile uint64_t bytes;
 	bool same;
 };
 
@@ -114,6 +114,7 @@ static pid_t reset_now_and_then(void)
 
 	if (pid == 0) {
 		for (;;) {
+			/* So often: a link that is just up moves something before the next one. */
 			usleep(150000);
 			sh("for l in $(rchar link | sed -n 's/: to.*//p'); do rchar link reset $l; done");
 		}
@@ -223,7 +224,8 @@ TEST(a_half_close_ends_a_large_write)
 	begin(&cli, &r, "window 1m");
 	c.fd = cli;
 	pthread_create(&c.thread, NULL, write_much, &c);
-	usleep(300000);
+	/* More than its first write. */
+	EVENTUALLY(r.bytes > 4 * PIECE);
 	CHECK(ioctl(cli, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_WR) == 0);
 	pthread_join(c.thread, NULL);
 	CHECK(c.err == 0 || c.err == EPIPE);
@@ -247,6 +249,7 @@ TEST(a_killed_writer_sends_what_it_could)
 			_exit(0);
 		}
 		EVENTUALLY(r.bytes > 0);
+		/* At another point of its work each time. */
 		usleep(50000 + i * 37000);
 		kill(pid, SIGKILL);
 		CHECK(waitpid(pid, &status, 0) == pid);
@@ -443,6 +446,7 @@ TEST(a_killed_reader_leaves_the_rest)
 				CHECK(read(srv, big, sizeof(big)) > 0);
 		}
 		pthread_create(&c.thread, NULL, write_much, &c);
+		/* At another point of its work each time. */
 		usleep(150000 + i * 37000);
 		kill(pid, SIGKILL);
 		CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));

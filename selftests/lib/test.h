@@ -119,21 +119,28 @@ static inline int patience(void)
  */
 #define LONG_MS (120000 * patience())
 
-/* The pause between two looks at what nothing tells of. No other place sleeps to wait. */
+/* Between two looks at what nothing tells of. Whoever sleeps elsewhere says what for. */
 static inline void test_pause(void)
 {
 	usleep(5000);
 }
 
-/* What must become true; how long that takes says nothing. Evaluated more than once. */
-#define EVENTUALLY(cond)						\
-	do {								\
-		long long end_ = now_ms() + LONG_MS;			\
+/* Has it become true by then? Evaluated more than once. */
+#define BECOMES_WITHIN(ms, cond)					\
+	({								\
+		long long end_ = now_ms() + (ms);			\
+		bool true_;						\
 									\
-		while (!(cond) && now_ms() < end_)			\
+		while (!(true_ = (cond)) && now_ms() < end_)		\
 			test_pause();					\
-		CHECK(cond);						\
-	} while (0)
+		true_;							\
+	})
+
+/* How long it takes says nothing. */
+#define BECOMES(cond) BECOMES_WITHIN(LONG_MS, cond)
+
+/* It must. */
+#define EVENTUALLY(cond) CHECK(BECOMES(cond))
 
 /* ---- around it ---- */
 
