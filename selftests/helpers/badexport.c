@@ -194,6 +194,7 @@ static bool all_told(const atomic_int *told, unsigned long long *most)
 		now = objects("held");
 		if (now > *most)
 			*most = now;
+		/* Often: it is the most that counts. */
 		usleep(1000);
 	}
 	return *told == SESSIONS;

@@ -244,7 +244,7 @@ static void wait_for(struct conn *c, struct counts *n, bool accepted)
 	struct counts before = *n, now;
 
 	do {
-		usleep(10000);
+		test_pause();
 		alive(c);
 		now = count(c->id->verbs);
 	} while (!is_over(&before, &now, accepted) && now_ms() < end);

@@ -17,6 +17,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include "linux/rdma_char.h"
+#include "../lib/asleep.h"
 #include "peer.h"
 
 #define LEN 65536		/* an offer of ours, and of the writer */
@@ -27,10 +28,16 @@ static char *mem;		/* LEN bytes of ours */
 static struct ibv_mr *local;	/* to use ourselves */
 static struct ibv_mr *mr;	/* to offer: begins at address 0 */
 
+/* With @prefix it waits until somebody sleeps in read(), and who read before has gone. */
 static void open_session(struct conn *c, const char *name, int type)
 {
+	bool somebody_reads = *prefix && name == stream;
 	struct frame f;
+	char path[64];
 
+	snprintf(path, sizeof(path), "/dev/rchar/%s", name);
+	if (somebody_reads && !BECOMES(!in_use(path)))
+		bail("a reader of before");
 	connect_well(c);
 	local = ibv_reg_mr(c->pd, mem, LEN, IBV_ACCESS_LOCAL_WRITE);
 	mr = ibv_reg_mr_iova(c->pd, mem, LEN, 0, IBV_ACCESS_REMOTE_READ);
@@ -39,9 +46,8 @@ static void open_session(struct conn *c, const char *name, int type)
 	send_open(c, name, type, type == RCHAR_TYPE_MESSAGE ? 32768 : 0);
 	if (!receive_op(c, &f, RCHAR_OP_OPENED))
 		bail("no OPENED");
-	/* Until who reads is asleep: the test of the readers says whether that was enough. */
-	if (*prefix)
-		usleep(200000);
+	if (somebody_reads && !BECOMES(user_asleep(path)))
+		bail("nobody reads");
 }
 
 static void end(struct conn *c)
@@ -341,6 +347,7 @@ static void answered_twice(void)
 	for (i = 0; i < 4; i++) {
 		receive_rndv(&c);
 		send_rndv_done(&c, answer_id, i % 2 ? RCHAR_RNDV_REFUSED : RCHAR_RNDV_OK);
+		/* Longer than the first answer needs, and shorter than the writer is made to wait. */
 		usleep(30000);
 		send_rndv_done(&c, answer_id, i % 2 ? RCHAR_RNDV_OK : RCHAR_RNDV_REFUSED);
 		ok = ok && (i % 2 ? instead(&c) : true) && receive_op(&c, &f, RCHAR_OP_FIN) &&
@@ -411,6 +418,7 @@ static void answers(void)
 struct victim {
 	pthread_t thread;
 	const char *name;
+	volatile pid_t tid;
 	volatile int fd;
 	volatile ssize_t ret;
 };
@@ -421,6 +429,7 @@ static void *read_once(void *arg)
 	struct victim *v = arg;
 	char path[64];
 
+	v->tid = gettid();
 	snprintf(path, sizeof(path), "/dev/rchar/%s", v->name);
 	v->fd = open(path, O_RDWR);
 	v->ret = read(v->fd, buf, sizeof(buf));
@@ -431,17 +440,14 @@ static void a_reader_that_gives_up(const char *channel)
 {
 	struct victim v = { .name = channel, .ret = -2 };
 	struct conn c;
-	int i;
 
 	pthread_create(&v.thread, NULL, read_once, &v);
 	stream = channel;
 	open_offer(&c);
-	usleep(300000);
-	result("a_reader_waits_for_what_was_offered", v.ret == -2);
+	result("a_reader_waits_for_what_was_offered", BECOMES(fast_asleep(v.tid)) && v.ret == -2);
 	ioctl(v.fd, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_RD);
-	for (i = 0; i < 12000 && v.ret == -2; i++)
-		usleep(10000);
-	result("a_half_close_ends_a_reader_that_waits_for_what_was_offered", v.ret == 0);
+	result("a_half_close_ends_a_reader_that_waits_for_what_was_offered", BECOMES(v.ret != -2) &&
+	       v.ret == 0);
 	end(&c);
 	pthread_join(v.thread, NULL);
 }

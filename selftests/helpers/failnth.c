@@ -216,8 +216,8 @@ static void *write_later(void *arg)
 {
 	int i;
 
-	for (i = 0; i < 100 && !asleep(reader); i++)
-		usleep(2000);
+	for (i = 0; i < 40 && !asleep(reader); i++)
+		test_pause();
 	MUST(write(cli, data, 100000) == 100000);
 	return arg;
 }

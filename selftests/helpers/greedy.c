@@ -28,6 +28,7 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#include "../lib/test.h"
 
 #define SEGMENTS 257	/* of a read: 16 bytes at the end of a page each */
 
@@ -45,7 +46,7 @@ static void wait_for_outage(void)
 	printf("open\n");
 	fflush(stdout);
 	while (access("/tmp/link-is-down", F_OK))
-		usleep(10000);
+		test_pause();
 }
 
 static int write_all(long long bytes)

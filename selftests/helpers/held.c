@@ -53,11 +53,7 @@ static unsigned long long free_kib(void) { return counted("/proc/meminfo", "MemA
 /* Until at most so many are alive: what is freed is freed by work queues. */
 bool falls_to(const char *kind, unsigned long long most)
 {
-	long long end = now_ms() + 30000;
-
-	while (objects(kind) > most && now_ms() < end)
-		usleep(10000);
-	return objects(kind) <= most;
+	return BECOMES_WITHIN(30000, objects(kind) <= most);
 }
 
 /* taken_kib() counts from here. */

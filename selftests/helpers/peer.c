@@ -229,7 +229,7 @@ int receive(struct conn *c, struct frame *f, int ms)
 		if (next_event(c, 0) >= 0 && c->gone)
 			return 0;
 		if (ibv_poll_cq(c->cq, 1, &wc) != 1) {
-			usleep(100);
+			cq_pause();
 			continue;
 		}
 		if (wc.wr_id == 1000 || wc.status)
@@ -379,7 +379,7 @@ bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uin
 	for (end = now_ms() + LONG_MS; now_ms() < end && !c->gone; ) {
 		if (ibv_poll_cq(c->cq, 1, &wc) == 1 && wc.wr_id == RDMA_ID)
 			return wc.status == IBV_WC_SUCCESS;
-		usleep(100);
+		cq_pause();
 		next_event(c, 0);
 	}
 	return false;

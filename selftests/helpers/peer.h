@@ -45,6 +45,12 @@ extern const char *peer_addr;
 extern bool peer_is_patient;	/* waits for receive buffers, for as long as it takes */
 extern int links_made;	/* of their own ids */
 
+/* Between two looks at a completion queue: what comes is answered at once. */
+static inline void cq_pause(void)
+{
+	usleep(100);
+}
+
 void bail(const char *what);
 int next_event(struct conn *c, int ms);
 void good_request(struct rchar_wire_privdata *r);

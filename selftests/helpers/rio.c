@@ -62,6 +62,7 @@ static int again(void)
 {
 	if (errno != ENOMEM || !getenv("RIO_PATIENT"))
 		return 0;
+	/* Nothing tells when there is memory again. */
 	usleep(1000);
 	return 1;
 }

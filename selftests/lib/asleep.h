@@ -11,13 +11,14 @@
 #include <unistd.h>
 #include "test.h"
 
-/* Does a process or a thread sleep, so that a signal would wake it? proc(5), stat */
-static inline bool asleep(pid_t pid)
+/* Of a process or a thread, by its folder: is it asleep, and would a signal wake it? proc(5) */
+static inline bool task_asleep(const char *folder, const void *unused)
 {
-	char path[64], state = 0;
+	char path[128], state = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	(void)unused;
+	snprintf(path, sizeof(path), "%.100s/stat", folder);
 	f = fopen(path, "r");
 	if (!f)
 		return false;
@@ -25,6 +26,14 @@ static inline bool asleep(pid_t pid)
 		state = 0;
 	fclose(f);
 	return state == 'S';
+}
+
+static inline bool asleep(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return task_asleep(path, NULL);
 }
 
 /* The same, and not a short sleep on the way to something else. */
@@ -37,43 +46,57 @@ static inline bool fast_asleep(pid_t pid)
 	return looks == 5;
 }
 
-static inline bool has_open(pid_t pid, const char *file)
+static inline bool any_in(const char *folder, bool (*is)(const char *path, const void *arg),
+			  const void *arg)
 {
-	char path[64], target[64];
-	struct dirent *e;
+	DIR *dir = opendir(folder);
 	bool found = false;
-	ssize_t n;
-	DIR *fds;
+	struct dirent *e;
+	char path[128];
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	fds = opendir(path);
-	if (!fds)
-		return false;
-	while (!found && (e = readdir(fds))) {
-		n = readlinkat(dirfd(fds), e->d_name, target, sizeof(target));
-		found = n == (ssize_t)strlen(file) && !memcmp(target, file, n);
+	while (dir && !found && (e = readdir(dir))) {
+		snprintf(path, sizeof(path), "%.60s/%.32s", folder, e->d_name);
+		found = e->d_name[0] >= '0' && e->d_name[0] <= '9' && is(path, arg);
 	}
-	closedir(fds);
+	if (dir)
+		closedir(dir);
 	return found;
 }
 
-/* Does a program sleep that has this file open? */
+static inline bool leads_to(const char *path, const void *file)
+{
+	char target[64];
+	ssize_t n = readlink(path, target, sizeof(target));
+
+	return n == (ssize_t)strlen(file) && !memcmp(target, file, n);
+}
+
+static inline bool process_uses(const char *folder, const void *file)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%.60s/fd", folder);
+	return any_in(path, leads_to, file);
+}
+
+static inline bool process_sleeps_with(const char *folder, const void *file)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%.60s/task", folder);
+	return process_uses(folder, file) && any_in(path, task_asleep, NULL);
+}
+
+/* Has a program this file open? */
+static inline bool in_use(const char *file)
+{
+	return any_in("/proc", process_uses, file);
+}
+
+/* And sleeps? */
 static inline bool user_asleep(const char *file)
 {
-	bool found = false;
-	struct dirent *e;
-	DIR *proc;
-
-	proc = opendir("/proc");
-	if (!proc)
-		return false;
-	while (!found && (e = readdir(proc))) {
-		pid_t pid = atoi(e->d_name);
-
-		found = pid > 0 && has_open(pid, file) && asleep(pid);
-	}
-	closedir(proc);
-	return found;
+	return any_in("/proc", process_sleeps_with, file);
 }
 
 #endif /* ASLEEP_H */
