@@ -54,14 +54,6 @@ uint64_t boundary(struct rng *r)
 	return one_in(r, 6) ? -n : n;
 }
 
-long long now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
-}
-
 static void *map_shared(const char *path, size_t size)
 {
 	int fd = path ? open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "../lib/test.h"
 
 /* A sequence of numbers; each process and thread has one of its own. */
 struct rng {
@@ -40,7 +41,6 @@ struct options fuzz_start(int argc, char **argv, const char *usage);
 int fuzz_end(void);
 void log_input(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void finding(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
-long long now_ms(void);
 
 #define PICK(r, array) ((array)[below((r), sizeof(array) / sizeof((array)[0]))])
 

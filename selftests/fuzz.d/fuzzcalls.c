@@ -155,6 +155,7 @@ static void op_fork(struct worker *w)
 	if (!pid)
 		become_child(w);
 	if (pid > 0 && one_in(&w->rng, 3)) {
+		/* Anywhere in its work. */
 		usleep(below(&w->rng, 20000));
 		kill(pid, SIGKILL);
 	}
@@ -214,6 +215,7 @@ static void tick(struct rng *r, int threads)
 	long long now = now_ms(), since;
 	int i;
 
+	/* A clock, not a wait. */
 	usleep(TICK_US);
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
@@ -352,7 +354,7 @@ static bool kill_group(pid_t group)
 			return true;
 		if (now_ms() > end)
 			break;
-		usleep(2000);
+		test_pause();
 	}
 	finding("a killed process does not end", "group %d, after %d s", group, KILL_MS / 1000);
 	show_group(group);
@@ -425,7 +427,7 @@ int main(int argc, char **argv)
 			else
 				stuck = !watch_group(&groups[i], false);
 		}
-		usleep(2000);
+		test_pause();
 	}
 	for (i = 0; i < NR_GROUPS && !stuck; i++)
 		if (groups[i].pid)

@@ -80,6 +80,7 @@ static bool connect_lane(struct peer *p, int index)
 	atomic_fetch_add(&shared->count[DIAL_MS], now_ms() - begun);
 	if (event != RDMA_CM_EVENT_ESTABLISHED) {
 		atomic_fetch_add(&shared->count[REFUSED], 1);
+		/* Who is told so asks again later. */
 		if (l->c.reject_reason == RCHAR_REASON_BUSY)
 			usleep(100000);
 		return false;
@@ -259,7 +260,7 @@ static void run_acceptor(struct rng r)
 	while (!listen_here(&listener)) {
 		if (listener.id)
 			rdma_destroy_id(listener.id);
-		usleep(50000);
+		test_pause();
 	}
 	for (i = 0; i < NR_ANSWERED; i++)
 		answered[i].rng = rng_make(rng_next(&r), i);
@@ -283,7 +284,7 @@ static void run_acceptor(struct rng r)
 			end_lane(p, l);
 		}
 		if (!busy)
-			usleep(500);
+			cq_pause();
 	}
 }
 
@@ -318,11 +319,13 @@ static void run_good(struct rng r)
 	p->initiator = true;
 	p->nr_lanes = 1;
 	for (;;) {
+		/* Now and then. */
 		usleep(300000 + below(&p->rng, 1000000));
 		begun = now_ms();
 		do {
 			ok = connects_well(p, &busy);
 			took = now_ms() - begun;
+			/* So often a program that means well would try. */
 			if (!ok)
 				usleep(100000);
 		} while (!ok && took < (busy ? BUSY_MS : GOOD_MS));
@@ -385,7 +388,7 @@ static bool reap(int role)
 			snprintf(command, sizeof(command), "cat /proc/%d/task/*/stack", children[role].pid);
 			return system(command) == -1;
 		}
-		usleep(2000);
+		test_pause();
 	}
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		finding("a process died", "role %d, of signal %d", role, WTERMSIG(status));
@@ -434,7 +437,7 @@ int main(int argc, char **argv)
 			else
 				stuck = !watch(i, false);
 		}
-		usleep(5000);
+		test_pause();
 	}
 	for (i = 0; i < NR_ROLES && !stuck; i++)
 		if (children[i].pid > 0)

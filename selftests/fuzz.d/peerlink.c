@@ -248,7 +248,7 @@ void pump(struct peer *p, struct lane *l, int ms)
 		}
 		if (n || now_ms() >= end)
 			break;
-		usleep(100);
+		cq_pause();
 	}
 	/* A look at the events is a system call. */
 	if (l->there && one_in(&p->rng, 16))

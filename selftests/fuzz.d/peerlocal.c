@@ -142,6 +142,7 @@ void use_nodes(struct rng *r)
 		fd = open(path, one_in(r, 3) ? O_RDWR | O_NONBLOCK : one_in(r, 10) ? O_RDONLY : O_RDWR);
 		if (fd < 0) {
 			check_open(node);
+			/* What it wants may be some time in coming. */
 			usleep(1000);
 			continue;
 		}
@@ -151,7 +152,7 @@ void use_nodes(struct rng *r)
 				use_memory(r, fd);
 			else
 				use_session(r, fd);
-			/* The frames are what matters. */
+			/* Slowly: the frames are what matters. */
 			usleep(500);
 		}
 		close(fd);
