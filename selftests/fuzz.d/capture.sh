@@ -39,6 +39,7 @@ early_ends() {
 	on b 'cat /bin/busybox >/dev/rchar/s' 2>/dev/null &
 	head -c 10 /dev/rchar/s | wc -c
 	wait $! || true
+	# Has it open for so long, and writes nothing.
 	on b 'sleep 5 >/dev/rchar/s' &
 	until_true eval '[ "$(counter a "rchar -j" waiting)" = 1 ]'
 	rchar del s
@@ -59,6 +60,7 @@ refused() {
 reset_and_idle() {
 	rchar link reset "$(rchar link | sed -n 's/: from.*//p')"
 	until_true is_state r up b
+	# Long enough for a PING and its answer.
 	sleep 7
 }
 

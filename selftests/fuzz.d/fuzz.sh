@@ -73,6 +73,7 @@ traffic() { # CHANNEL COMMAND...
 
 	shift
 	while [ ! -e /tmp/stop ]; do
+		# It is made anew now and then.
 		[ -e "$node" ] || { sleep 0.2; continue; }
 		timeout 3 "$@" >/dev/null 2>&1
 	done
@@ -88,6 +89,7 @@ disturb() {
 	local n=0
 
 	while [ ! -e /tmp/stop ]; do
+		# So often: requests have something to change in between.
 		sleep 2
 		# Only what requests at random have deleted is missing.
 		add_fuzzed 0
@@ -97,6 +99,7 @@ disturb() {
 
 # Should the kernel die: the console has what came last.
 tell_console() {
+	# A clock: so old the last words may be.
 	while sleep 3; do
 		tr -d '\0' <"$log" | sort -n | tail -n 4 >/dev/ttyS0
 	done 2>/dev/null

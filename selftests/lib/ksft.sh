@@ -186,5 +186,19 @@ measured() {
 		! grep -E '"(MB/s|IOPS|p50|open_all_ms)":(0(\.0)?[,}]|-|null)' <<<"$out"
 }
 
+has_moved() { # HOST CHANNEL KEY BYTES-BEFORE [PROCESS]
+	[ "$(counter "$1" "rchar -j stats $2" "$3")" -gt "$4" ] ||
+		{ [ -n "${5:-}" ] && ! kill -0 "$5" 2>/dev/null; }
+}
+
+# until_moving HOST CHANNEL KEY [PROCESS] - until more bytes have come (KEY rx_bytes) or gone
+# (tx_bytes) than now; or until the process that moves them has ended
+until_moving() {
+	local before
+
+	before=$(counter "$1" "rchar -j stats $2" "$3")
+	until_true has_moved "$1" "$2" "$3" "$before" "${4:-}"
+}
+
 # qps HOST - RC queue pairs on that host; nothing else here has one
 qps() { on "$1" rdma resource show qp | grep -c 'type RC' || true; }

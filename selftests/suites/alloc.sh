@@ -168,6 +168,7 @@ device_comes_back_without_memory() {
 	for i in 1 2 3 4 5; do
 		rdma-del
 		rdma-add
+		# For what did not find memory to be tried again, and to fail again.
 		sleep 0.5
 	done
 	no_faults

@@ -76,6 +76,7 @@ links_reset_again_and_again() {
 		traffic $((1073741824 / part)) $((10000 / part))
 		id=$(rchar link | sed -n 's/: from.*//p')
 		while on_its_way; do
+			# So often: something gets through in between.
 			sleep 0.3
 			rchar link reset "$id" 2>/dev/null || true
 			n=$((n + 1))
@@ -194,6 +195,7 @@ devices_removed_again_and_again() {
 		sent=$!
 		for i in 1 2 3; do
 			kill -0 $served 2>/dev/null || break
+			# So often, whether the links have come back by then or not.
 			sleep 0.5
 			rdma-del
 			rdma-add
@@ -224,6 +226,7 @@ two_faults_at_once() {
 		rdma-add
 		wait $! || true
 		n=$((n + 1))
+		# So often: bytes and messages both get on in between.
 		sleep 0.5
 	done
 	note "$n times"

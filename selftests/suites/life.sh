@@ -132,8 +132,8 @@ link_reset_in_the_middle_loses_nothing() {
 	start_transfer b pipe
 	id=$(rchar link | sed -n 's/: from.*//p')
 	for i in 1 2 3 4 5; do
+		until_moving a pipe rx_bytes "$reader"
 		rchar link reset "$id" 2>/dev/null || true
-		sleep 0.3
 	done
 	end_transfer
 	# At the side that calls: the other one's link goes when nobody uses it.
@@ -161,9 +161,9 @@ device_removed_and_back_loses_nothing() {
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	start_transfer b pipe
-	sleep 0.4
+	until_moving a pipe rx_bytes "$reader"
 	on b 'rdma-del; rdma-add'
-	sleep 0.4
+	until_moving a pipe rx_bytes "$reader"
 	rdma-del
 	rdma-add
 	end_transfer
@@ -231,6 +231,7 @@ transfer_over() { # COMMAND THAT BREAKS AND MENDS, on b
 
 interface_down_and_up_loses_nothing() {
 	[ "$VM_RDMA" != rxe ] || skip "soft-RoCE's queue pair for MADs does not survive it in 6.1"
+	# Down for a second: longer than a packet is on its way.
 	transfer_over 'ip link set net0 down; sleep 1; ip link set net0 up; ip -6 addr add fd00::2/64 dev net0 nodad'
 }
 
@@ -265,6 +266,7 @@ interface_deleted_and_back_loses_nothing() {
 
 address_removed_and_back_loses_nothing() {
 	[ "$VM_RDMA" != rxe ] || skip "soft-RoCE's queue pair for MADs does not survive it in 6.1"
+	# Gone for longer than the first attempts to connect again.
 	transfer_over 'ip addr del 10.0.0.2/24 dev net0; sleep 3; ip addr add 10.0.0.2/24 dev net0'
 }
 
@@ -273,6 +275,7 @@ tool_killed_half_way() {
 
 	for i in $(seq "$(times 30)"); do
 		rchar -w $limit add half stream connect 10.0.0.1:9 &
+		# At another point of its work each time.
 		sleep 0.0$((i % 10))
 		kill -9 $! || true
 		wait $! || true
@@ -293,6 +296,7 @@ namespace_deleted_with_a_channel_in_it() {
 	expect_status 2 rchar add lost stream listen 10.0.0.1 2>&1 | grep -q 'in another network namespace'
 	ip netns del gone
 	[ -z "$(rchar)" ]
+	# It does not go, however long one waits; if it did, it would within this.
 	sleep 1
 	ip link show outside
 	rchar del lost
@@ -392,7 +396,7 @@ recovery_timeout_ends_sessions() {
 fsync_fails_when_the_session_ends_first() {
 	watched_pipe
 	open_before_the_outage 'echo lost | dd conv=fsync >&3 2>/dev/null; echo "dd $?"'
-	# Not before: the bytes are nowhere yet.
+	# Not before: the bytes are nowhere yet. It would not take this long to say so.
 	sleep 1
 	[ ! -s /tmp/out ]
 	on b 'rchar session kill $(rchar session | sed -n "s/: channel.*//p")'

@@ -82,6 +82,7 @@ resets_lose_nothing() {
 
 	writes 6
 	while kill -0 $writer 2>/dev/null; do
+		# So often: something gets through in between.
 		sleep 0.4
 		rchar link reset "$(rchar link | sed -n 's/: from.*//p' | head -n1)" 2>/dev/null || true
 		n=$((n + 1))
@@ -95,10 +96,10 @@ device_removals_lose_nothing() {
 
 	writes 8
 	for i in 1 2 3; do
-		sleep 1
+		until_moving b pool tx_bytes "$writer"
 		rdma-del
 		rdma-add
-		sleep 1
+		until_moving b pool tx_bytes "$writer"
 		on b 'rdma-del; rdma-add'
 	done
 	wait $writer
@@ -127,7 +128,7 @@ region_goes_under_load() { # COMMAND that lets it go
 	local ret=0
 
 	writes 20
-	sleep 1
+	until_moving b pool tx_bytes
 	"$@"
 	wait $writer || ret=$?
 	[ $ret != 0 ]
@@ -181,6 +182,7 @@ descriptors_are_inherited() {
 		exec 3<>/dev/rchar/pool
 		dd if=/dev/zero bs=1M count=32 >&3 2>/dev/null & one=$!
 		dd bs=1M count=32 of=/dev/null <&3 2>/dev/null & two=$!
+		# At another point of their work each time.
 		sleep 0.0$i
 		kill -9 $one $two
 		wait $one $two
