@@ -19,8 +19,8 @@ DEBUG   ?= n
 help: ## this list
 	@echo "rdma_char $(VERSION): RDMA as a file"
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
-		awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z._-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+		awk -F'|' '{ printf "%-28s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  KERNEL=$(KERNEL)  KDIR=$(KDIR)  PREFIX=$(PREFIX)  DESTDIR=$(DESTDIR)"
 
@@ -90,7 +90,11 @@ uninstall: ## undo 'make install'
 	rm -f $(DESTDIR)$(PREFIX)/include/linux/rdma_char.h
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
 
+.PHONY: compile_commands.json
+compile_commands.json: module ## how each file is compiled, for clangd and other editors
+	@./selftests/compile-commands $(KDIR)
+
 .PHONY: clean
 clean: ## remove what was built here (the cache of test machines stays)
 	-[ ! -e "$(KDIR)/Makefile" ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) compile_commands.json
