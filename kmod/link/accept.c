@@ -175,7 +175,7 @@ static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
  * *@reason and returns true.
  */
 static bool accept_admit(struct rchar_link *link, struct rchar_lane *lane,
-		  enum rchar_reason *reason)
+			 enum rchar_reason *reason)
 {
 	lockdep_assert_held(&rchar_links_lock);
 	*reason = attempt_reason(link, &lane->peer);

@@ -14,7 +14,7 @@
 /* ---- completions ---- */
 
 static enum rchar_frame_error lane_receive(struct rchar_lane *lane, const struct rchar_hdr *hdr,
-				      struct rchar_rxbuf *rxb)
+					   struct rchar_rxbuf *rxb)
 {
 	enum rchar_lane_state state = READ_ONCE(lane->state);
 	struct rchar_stats *stats = &lane->flow->traffic->stats;

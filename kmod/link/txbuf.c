@@ -171,7 +171,7 @@ void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
 }
 
 static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,
-		      struct page *chunk, u32 len)
+			    struct page *chunk, u32 len)
 {
 	struct ib_sge *sge = &txb->sge[txb->nr_mapped];
 

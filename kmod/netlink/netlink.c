@@ -213,7 +213,8 @@ static int dump_link(struct sk_buff *skb, struct netlink_callback *cb,
 {
 	bool admin = netlink_net_capable(cb->skb, CAP_NET_ADMIN);
 
-	return dump_one(skb, cb, RCHAR_CMD_LINK_GET, admin ? fill_link_for_admin : netlink_fill_link,
+	return dump_one(skb, cb, RCHAR_CMD_LINK_GET,
+			admin ? fill_link_for_admin : netlink_fill_link,
 			link);
 }
 

@@ -24,7 +24,7 @@ static dev_t first_dev;
 static struct class channel_class = { .name = "rchar" };
 
 static char *channel_devnode(rchar_compat_const struct device *dev, umode_t *mode, kuid_t *uid,
-		     kgid_t *gid)
+			     kgid_t *gid)
 {
 	const struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 

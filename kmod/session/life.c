@@ -233,7 +233,8 @@ static void purge_unsent(struct rchar_session *s)
 
 	do {
 		spin_lock_bh(&s->lock);
-		n = s->flow ? rchar_flow_take_unsent(s->flow, &s->tx.sender, &taken, PURGE_BATCH) : 0;
+		n = s->flow ? rchar_flow_take_unsent(s->flow, &s->tx.sender, &taken,
+						     PURGE_BATCH) : 0;
 		list_for_each_entry(txb, &taken, queue)
 			rchar_session_frame_gone(s, txb);
 		spin_unlock_bh(&s->lock);

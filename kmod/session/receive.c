@@ -259,7 +259,7 @@ static enum rchar_frame_error dispatch(struct rchar_session *s,
  * Return: 0; -ENOMEM or -ENOBUFS to get the frame again after a reconnect.
  */
 int rchar_session_receive(struct rchar_traffic *traffic, const struct rchar_hdr *hdr,
-			   struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
+			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
 	struct rchar_link *link = container_of(traffic, struct rchar_link, traffic);
 	struct rchar_session *s;

@@ -332,7 +332,7 @@ out:
 }
 
 static ssize_t import_pin_some(struct rchar_session *s, struct kiocb *iocb,
-			struct iov_iter *iter, size_t len, bool write)
+			       struct iov_iter *iter, size_t len, bool write)
 {
 	struct rchar_transfer *t = pinned_transfer(s, iocb, iter, len, write);
 	ssize_t ret;
@@ -351,7 +351,7 @@ static ssize_t import_pin_some(struct rchar_session *s, struct kiocb *iocb,
 }
 
 static ssize_t import_sync_rw(struct rchar_session *s, struct kiocb *iocb,
-		       struct iov_iter *iter, size_t len, bool write)
+			      struct iov_iter *iter, size_t len, bool write)
 {
 	bool pin = user_backed_iter(iter);
 	ssize_t done = 0, ret = 0;

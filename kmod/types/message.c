@@ -106,7 +106,7 @@ static ssize_t message_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 /* Copy the message into frames without queuing any of the frames. */
 static int message_build(struct rchar_session *s, struct iov_iter *from, gfp_t gfp,
-		 struct list_head *frames)
+			 struct list_head *frames)
 {
 	u8 flags = RCHAR_FRAME_FIRST;
 	size_t left;

@@ -200,7 +200,7 @@ static void rndv_in_work(struct work_struct *work)
 
 /* Does the rendezvous fit into the reader's buffer, and are its bytes the next to read? */
 static bool rndv_in_fits(const struct rchar_session *s, const struct rchar_rndv_reader *reader,
-		 const struct rchar_rndv_in *b)
+			 const struct rchar_rndv_in *b)
 {
 	return reader->room >= b->io.len && list_empty(&s->rx.queue) &&
 	       !rchar_session_data_unwanted(s);
@@ -352,7 +352,7 @@ static bool hand_over(struct rchar_session *s, struct rchar_rndv_in *b)
 /* ---- frames ---- */
 
 static struct rchar_rndv_in *rndv_in_create(struct rchar_session *s,
-				    const struct rchar_wire_rndv *wire)
+					    const struct rchar_wire_rndv *wire)
 {
 	gfp_t gfp = GFP_ATOMIC | __GFP_NOWARN;
 	struct rchar_rndv_in *b = kzalloc(sizeof(*b), gfp);

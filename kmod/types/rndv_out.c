@@ -13,7 +13,6 @@
 #include "base/inject.h"
 #include "base/ledger.h"
 #include "base/pin.h"
-#include "base/seq.h"
 #include "compat/compat.h"
 #include "link/lane.h"
 #include "link/mr.h"
@@ -201,7 +200,7 @@ enum rchar_frame_error rchar_rndv_done(struct rchar_session *session, struct rch
 	WRITE_ONCE(b->answered, true);
 	if (b->taken) {
 		session->tx.unframed = 0;
-		WRITE_ONCE(session->tx.window.acked, rchar_seq_max(session->tx.window.acked, b->end));
+		rchar_tx_window_ack(&session->tx.window, b->end);
 		rchar_session_wake_writers(session);
 	}
 	wake_up_all(&session->tx.ack_wait);
@@ -261,7 +260,8 @@ static void wait_for_peer(struct rchar_rndv_out *b)
 {
 	wait_queue_head_t *wq = &b->session->tx.ack_wait;
 
-	if (wait_event_interruptible(*wq, rndv_out_settled(b) || pointless(b)) || !rndv_out_settled(b))
+	if (wait_event_interruptible(*wq, rndv_out_settled(b) || pointless(b)) ||
+	    !rndv_out_settled(b))
 		wait_event_timeout(*wq, rndv_out_settled(b), GRACE);
 }
 

@@ -74,7 +74,7 @@ static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
 	if (!rchar_rndv_expect(s, &reader, to))
 		return rchar_chardev_wait_readable(s, to);
 	ret = wait_event_interruptible(s->rx.wait, READ_ONCE(reader.in) ||
-						     rchar_chardev_may_read(s));
+				       rchar_chardev_may_read(s));
 	done = rchar_rndv_place(s, &reader, to);
 	return done ?: ret;
 }

@@ -156,7 +156,7 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
 
 /* Add memory within one page. Extend the last vector if the new memory directly follows. */
 static void transfer_add_vec(struct rchar_transfer *t, unsigned int *nr, struct page *page, u32 at,
-		    u32 len)
+			     u32 len)
 {
 	struct bio_vec *last = *nr ? &t->vecs[*nr - 1] : NULL;
 
@@ -170,7 +170,7 @@ static void transfer_add_vec(struct rchar_transfer *t, unsigned int *nr, struct 
 }
 
 static int transfer_pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter *iter,
-		    size_t len)
+			     size_t len)
 {
 	unsigned long addr = rchar_compat_iter_addr(iter);
 	u32 at = offset_in_page(addr);
@@ -195,7 +195,7 @@ static int transfer_pin_some(struct rchar_transfer *t, unsigned int *nr, struct 
  * page is pinned; @t->io.len is the number of bytes.
  */
 static int transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t len,
-	       const struct mm_struct *kept)
+			const struct mm_struct *kept)
 {
 	struct mm_struct *mm = current->mm;
 	unsigned int nr = 0;
