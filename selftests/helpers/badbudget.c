@@ -312,7 +312,12 @@ static void lingering_payload(void)
 
 	begin();
 	let_linger(60 << 10, 300, "lingering", &most);
-	measured("payload_that_lingers_is_bounded", most > 2 << 20 && most <= 4 << 20);
+	/*
+	 * Each session may leave as much as those before it leave room for: of 8 MiB that is
+	 * half, and the last one passes that by half of its own frames.
+	 */
+	measured("payload_that_lingers_is_bounded",
+		 most > 2 << 20 && most <= (4 << 20) + (64 << 10));
 }
 
 /* Sessions that wait, full to the window that they were given; who was given less is reset. */
