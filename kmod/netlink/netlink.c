@@ -146,12 +146,12 @@ static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 	return 0;
 }
 
-static int netlink_fill_channel(struct sk_buff *skb, const void *obj)
+static int fill_channel(struct sk_buff *skb, const void *obj)
 {
 	return rchar_fill_channel(skb, (struct rchar_channel *)obj);
 }
 
-static int netlink_fill_link(struct sk_buff *skb, const void *obj)
+static int fill_link(struct sk_buff *skb, const void *obj)
 {
 	return rchar_fill_link(skb, (struct rchar_link *)obj, false);
 }
@@ -177,7 +177,7 @@ static int channel_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	while (!ret && (channel = rchar_channel_next(&next))) {
 		if (channel->net == net) {
 			rchar_channel_config_lock();
-			ret = dump_one(skb, cb, RCHAR_CMD_CHANNEL_GET, netlink_fill_channel,
+			ret = dump_one(skb, cb, RCHAR_CMD_CHANNEL_GET, fill_channel,
 				       channel);
 			rchar_channel_config_unlock();
 		}
@@ -214,7 +214,7 @@ static int dump_link(struct sk_buff *skb, struct netlink_callback *cb,
 	bool admin = netlink_net_capable(cb->skb, CAP_NET_ADMIN);
 
 	return dump_one(skb, cb, RCHAR_CMD_LINK_GET,
-			admin ? fill_link_for_admin : netlink_fill_link,
+			admin ? fill_link_for_admin : fill_link,
 			link);
 }
 

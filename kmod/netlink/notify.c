@@ -8,30 +8,27 @@
 
 static const struct genl_family *family;
 
-static int notify_fill_channel(struct sk_buff *skb, const void *obj)
-{
-	return rchar_fill_channel(skb, (struct rchar_channel *)obj);
-}
-
-static int notify_fill_link(struct sk_buff *skb, const void *obj)
-{
-	return rchar_fill_link(skb, (struct rchar_link *)obj, false);
-}
-
-static void send_event(struct net *net, u8 cmd,
-		       int (*fill)(struct sk_buff *skb, const void *obj),
-		       const void *obj)
+/* An event, to be filled in; NULL when no monitor listens or without memory. */
+static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, void **hdr)
 {
 	struct sk_buff *skb;
-	void *hdr;
 
 	if (!genl_has_listeners(family, net, 0))
-		return;
+		return NULL;
 	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_ATOMIC);
 	if (!skb)
-		return;
-	hdr = genlmsg_put(skb, 0, 0, family, 0, cmd);
-	if (!hdr || fill(skb, obj)) {
+		return NULL;
+	*hdr = genlmsg_put(skb, 0, 0, family, 0, cmd);
+	if (*hdr)
+		return skb;
+	nlmsg_free(skb);
+	return NULL;
+}
+
+/* Send an event, or drop it when filling it in has failed. */
+static void end_event(struct net *net, struct sk_buff *skb, void *hdr, int ret)
+{
+	if (ret) {
 		nlmsg_free(skb);
 		return;
 	}
@@ -46,9 +43,14 @@ static void send_event(struct net *net, u8 cmd,
  */
 void rchar_notify_channel(struct rchar_channel *channel, enum rchar_cmd cmd)
 {
+	struct sk_buff *skb;
+	void *hdr;
+
 	if (cmd == RCHAR_CMD_CHANNEL_NEW_NTF || cmd == RCHAR_CMD_CHANNEL_DEL_NTF)
 		rchar_fill_changed();
-	send_event(channel->net, cmd, notify_fill_channel, channel);
+	skb = begin_event(channel->net, cmd, &hdr);
+	if (skb)
+		end_event(channel->net, skb, hdr, rchar_fill_channel(skb, channel));
 }
 
 /**
@@ -57,13 +59,13 @@ void rchar_notify_channel(struct rchar_channel *channel, enum rchar_cmd cmd)
  */
 void rchar_notify_link(struct rchar_link *link)
 {
-	rchar_fill_changed();
-	send_event(link->net, RCHAR_CMD_LINK_STATE_NTF, notify_fill_link, link);
-}
+	struct sk_buff *skb;
+	void *hdr;
 
-static int fill_session_locked(struct sk_buff *skb, const void *obj)
-{
-	return rchar_fill_session_locked(skb, (struct rchar_session *)obj);
+	rchar_fill_changed();
+	skb = begin_event(link->net, RCHAR_CMD_LINK_STATE_NTF, &hdr);
+	if (skb)
+		end_event(link->net, skb, hdr, rchar_fill_link(skb, link, false));
 }
 
 /**
@@ -72,8 +74,13 @@ static int fill_session_locked(struct sk_buff *skb, const void *obj)
  */
 void rchar_notify_session(struct rchar_session *session)
 {
-	send_event(session->channel->net, RCHAR_CMD_SESSION_STATE_NTF,
-		   fill_session_locked, session);
+	struct net *net = session->channel->net;
+	struct sk_buff *skb;
+	void *hdr;
+
+	skb = begin_event(net, RCHAR_CMD_SESSION_STATE_NTF, &hdr);
+	if (skb)
+		end_event(net, skb, hdr, rchar_fill_session_locked(skb, session));
 }
 
 /**
