@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "flow_priv.h"
 #include "base/seq.h"
-#include "base/trace.h"
 #include "lane.h"
 
 /* Frames posted in one call to ib_post_send(). */

@@ -2,7 +2,6 @@
 /* Life and end of a session: deadlines, half-close, close, and cleanup after death. */
 #include "session_priv.h"
 #include <linux/slab.h>
-#include "base/notify.h"
 #include "channel.h"
 #include "link/rxbuf.h"
 #include "link/txbuf.h"

@@ -3,7 +3,6 @@
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
-#include "base/seq.h"
 #include "channel.h"
 #include "link/rxbuf.h"
 #include "link/txbuf.h"

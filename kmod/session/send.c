@@ -2,7 +2,6 @@
 /* Send side of a session: control frames, and data within the windows. */
 #include "session_priv.h"
 #include <linux/poll.h>
-#include "base/seq.h"
 #include "channel.h"
 #include "link/txbuf.h"
 #include "type.h"

@@ -13,14 +13,11 @@
 #include <linux/fs.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
-#include "base/account.h"
 #include "base/ledger.h"
 #include "base/notify.h"
-#include "base/seq.h"
 #include "base/trace.h"
 #include "channel.h"
 #include "link/rxbuf.h"
-#include "link/txbuf.h"
 #include "type.h"
 
 struct workqueue_struct *rchar_session_wq;

@@ -16,7 +16,6 @@
 #include "proto/window.h"
 
 struct rchar_channel;
-struct rchar_seg;
 struct rchar_type;
 
 /* Halves that are shut. A bit that is set stays set. */

@@ -9,6 +9,7 @@
 extern struct workqueue_struct *rchar_session_wq;
 
 struct rchar_rxbuf;
+struct rchar_seg;
 
 /*
  * Limit of the replies that may wait on one flow. Each OPEN, CALL or RNDV of the peer asks for a

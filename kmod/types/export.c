@@ -8,7 +8,6 @@
 #include <linux/math64.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include "base/account.h"
 #include "base/inject.h"
 #include "base/ledger.h"
 #include "link/lane.h"

@@ -91,16 +91,8 @@ static int alloc_pages_of(struct rchar_region *region)
 	return 0;
 }
 
-/**
- * rchar_region_create() - allocate zeroed memory to export
- * @size: bytes, 1 to RCHAR_REGION_SIZE_MAX
- * @access: enum rchar_access
- * @atomics: enum rchar_atomics
- *
- * Context: process.
- * Return: the region, with one reference, or an ERR_PTR: -ENOMEM, -EINTR.
- */
-struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics)
+/* Allocate zeroed memory to export. Sleeps. Returns an ERR_PTR on failure: -ENOMEM, -EINTR. */
+static struct rchar_region *region_create(u64 size, u32 access, u32 atomics)
 {
 	struct rchar_region *region = kzalloc(sizeof(*region), GFP_KERNEL);
 	int ret;
@@ -132,14 +124,14 @@ struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics)
  * @extack: receives the message of a failure
  *
  * Context: process.
- * Return: 0 or the error of rchar_region_create().
+ * Return: 0 or the error of region_create().
  */
 int rchar_region_channel_create(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 {
 	const struct rchar_config *config = &channel->config;
 	struct rchar_region *region;
 
-	region = rchar_region_create(config->size, config->access, config->atomics);
+	region = region_create(config->size, config->access, config->atomics);
 	if (IS_ERR(region)) {
 		if (PTR_ERR(region) == -ENOMEM)
 			NL_SET_ERR_MSG(extack, "there is not so much memory");

@@ -50,7 +50,6 @@ struct rchar_region {
 	struct work_struct free_work;
 };
 
-struct rchar_region *rchar_region_create(u64 size, u32 access, u32 atomics);
 void rchar_region_put(struct rchar_region *region);
 long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
 			       int (*execute)(struct file *file,
