@@ -123,26 +123,24 @@ others_see_no_numbers_of_the_wire() {
 	[ "$(secrets </tmp/events)" = 0 ]
 }
 
-the_limit_of_locked_memory_holds_with_many_segments() {
+# pins_at_most PAGES THREADS - with the link down; leaves what was pinned in /tmp/pinned
+pins_at_most() {
 	rm -f /tmp/link-is-down
-	greedy pin /dev/rchar/far 64 1 >/tmp/pinned &
+	greedy pin /dev/rchar/far "$1" "$2" >/tmp/pinned &
 	until_true grep -q open /tmp/pinned
 	link_goes_down
 	wait $!
 	rdma-add
-	note "$(tail -n1 /tmp/pinned) pages of 64"
-	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -le 64 ]
+	note "$(tail -n1 /tmp/pinned) pages of $1"
+	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -le "$1" ]
+}
+
+the_limit_of_locked_memory_holds_with_many_segments() {
+	pins_at_most 64 1
 }
 
 the_limit_of_locked_memory_holds_with_many_threads() {
-	rm -f /tmp/link-is-down
-	greedy pin /dev/rchar/far 600 16 >/tmp/pinned &
-	until_true grep -q open /tmp/pinned
-	link_goes_down
-	wait $!
-	rdma-add
-	note "$(tail -n1 /tmp/pinned) pages of 600"
-	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -le 600 ]
+	pins_at_most 600 16
 	# And it does not refuse what fits.
 	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -ge 257 ]
 }
