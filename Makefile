@@ -90,6 +90,10 @@ uninstall: ## undo 'make install'
 	rm -f $(DESTDIR)$(PREFIX)/include/linux/rdma_char.h
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
 
+.PHONY: format
+format: ## format all C and C++ files (clang-format 14)
+	@./selftests/format
+
 .PHONY: compile_commands.json
 compile_commands.json: module ## how each file is compiled, for clangd and other editors
 	@./selftests/compile-commands $(KDIR)

@@ -39,7 +39,7 @@ static void check_wire(void)
 	BUILD_BUG_ON(sizeof(struct rchar_wire_result) != 16);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_rndv) != 24);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_rndv_done) != 8);
-	BUILD_BUG_ON(RCHAR_OP_MAX > 32);	/* sets of ops are u32 */
+	BUILD_BUG_ON(RCHAR_OP_MAX > 32); /* sets of ops are u32 */
 	BUILD_BUG_ON(RCHAR_NAME_MAX + 1 != RCHAR_WIRE_NAME_LEN);
 }
 

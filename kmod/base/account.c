@@ -11,19 +11,21 @@
 
 static unsigned int peer_memory = 48;
 module_param(peer_memory, uint, 0644);
-MODULE_PARM_DESC(peer_memory, "MiB that a peer address may make this host hold, beside receive buffers");
+MODULE_PARM_DESC(peer_memory,
+		 "MiB that a peer address may make this host hold, beside receive buffers");
 
 static unsigned int host_memory;
 module_param(host_memory, uint, 0644);
-MODULE_PARM_DESC(host_memory, "MiB that all peers together may make this host hold; 0: an eighth of the memory");
+MODULE_PARM_DESC(host_memory,
+		 "MiB that all peers together may make this host hold; 0: an eighth of the memory");
 
 /* Sessions of a peer that may linger, however much other peers hold. */
-#define CLOSING_ALWAYS	256
+#define CLOSING_ALWAYS 256
 
-static DEFINE_SPINLOCK(accounts_lock);	/* taken with bottom halves disabled */
+static DEFINE_SPINLOCK(accounts_lock); /* taken with bottom halves disabled */
 static DEFINE_HASHTABLE(accounts, 8);
-static unsigned int accepted_lanes, half_open_lanes;	/* accounts_lock */
-static u32 hash_seed;	/* random, as peers choose the addresses that are hashed */
+static unsigned int accepted_lanes, half_open_lanes; /* accounts_lock */
+static u32 hash_seed; /* random, as peers choose the addresses that are hashed */
 static atomic64_t host_held, host_lingering;
 
 static u64 peer_max(void)
@@ -62,8 +64,7 @@ static struct rchar_account *account_find(struct net *net, const struct sockaddr
  * Context: process.
  * Return: the account, or NULL when memory is short.
  */
-struct rchar_account *rchar_account_get(struct net *net,
-					const struct sockaddr_storage *addr)
+struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr)
 {
 	struct rchar_account *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL), *account;
 
@@ -420,8 +421,8 @@ bool rchar_account_begin_accept(struct rchar_account *account, bool known)
 	bool ok;
 
 	spin_lock_bh(&accounts_lock);
-	ok = known || (account->half_open < RCHAR_HALF_OPEN_PER_PEER &&
-		       half_open_lanes < RCHAR_HALF_OPEN);
+	ok = known ||
+	     (account->half_open < RCHAR_HALF_OPEN_PER_PEER && half_open_lanes < RCHAR_HALF_OPEN);
 	if (ok) {
 		account->half_open++;
 		half_open_lanes++;

@@ -18,14 +18,14 @@ struct net;
  * Limits of the lanes of accepted links: from one address, and in total. Each lane costs a queue
  * pair and its receive buffers.
  */
-#define RCHAR_LANES_PER_PEER	64
-#define RCHAR_LANES_ACCEPTED	4096
+#define RCHAR_LANES_PER_PEER	 64
+#define RCHAR_LANES_ACCEPTED	 4096
 /*
  * Limits of the lanes whose handshake is not complete: from one address, and in total. A link of
  * 16 lanes may connect all lanes at once.
  */
-#define RCHAR_HALF_OPEN_PER_PEER	16
-#define RCHAR_HALF_OPEN			64
+#define RCHAR_HALF_OPEN_PER_PEER 16
+#define RCHAR_HALF_OPEN		 64
 
 /**
  * struct rchar_account - account of one peer address
@@ -57,8 +57,7 @@ struct rchar_account {
 	unsigned int half_open;
 };
 
-struct rchar_account *rchar_account_get(struct net *net,
-					const struct sockaddr_storage *addr);
+struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr);
 void rchar_account_put(struct rchar_account *account);
 
 bool rchar_account_hold(struct rchar_account *account, u64 bytes);

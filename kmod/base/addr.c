@@ -25,8 +25,7 @@ static const struct sockaddr_in6 *in6(const struct sockaddr_storage *a)
  *
  * Two addresses of family AF_UNSPEC agree. IPv6 addresses must also have the same scope.
  */
-bool rchar_addr_same_host(const struct sockaddr_storage *a,
-			  const struct sockaddr_storage *b)
+bool rchar_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	if (a->ss_family != b->ss_family)
 		return false;
@@ -58,8 +57,7 @@ u32 rchar_addr_hash_host(const struct sockaddr_storage *addr, u32 seed)
  * @a: one address
  * @b: the other address
  */
-bool rchar_addr_equal(const struct sockaddr_storage *a,
-		      const struct sockaddr_storage *b)
+bool rchar_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	return rchar_addr_same_host(a, b) && rchar_addr_port(a) == rchar_addr_port(b);
 }
@@ -115,8 +113,7 @@ u32 rchar_addr_scope(const struct sockaddr_storage *a)
  */
 void rchar_addr_set_scope(struct sockaddr_storage *a, u32 ifindex)
 {
-	if (a->ss_family == AF_INET6 &&
-	    ipv6_addr_type(&in6(a)->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+	if (a->ss_family == AF_INET6 && ipv6_addr_type(&in6(a)->sin6_addr) & IPV6_ADDR_LINKLOCAL)
 		((struct sockaddr_in6 *)a)->sin6_scope_id = ifindex;
 }
 
@@ -140,8 +137,7 @@ bool rchar_addr_is_of_device(struct net *net, const struct sockaddr_storage *a, 
 	if (dev && a->ss_family == AF_INET6)
 		found = ipv6_chk_addr(net, &in6(a)->sin6_addr, dev, 1);
 	else if (in_dev && a->ss_family == AF_INET)
-		found = inet_confirm_addr(net, in_dev, 0, in4(a)->sin_addr.s_addr,
-					  RT_SCOPE_HOST);
+		found = inet_confirm_addr(net, in_dev, 0, in4(a)->sin_addr.s_addr, RT_SCOPE_HOST);
 	rcu_read_unlock();
 	return found;
 }

@@ -9,10 +9,8 @@ struct net;
 #include <linux/types.h>
 
 u32 rchar_addr_hash_host(const struct sockaddr_storage *addr, u32 seed);
-bool rchar_addr_same_host(const struct sockaddr_storage *a,
-			  const struct sockaddr_storage *b);
-bool rchar_addr_equal(const struct sockaddr_storage *a,
-		      const struct sockaddr_storage *b);
+bool rchar_addr_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+bool rchar_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 bool rchar_addr_any(const struct sockaddr_storage *a);
 u16 rchar_addr_port(const struct sockaddr_storage *a);
 void rchar_addr_set_port(struct sockaddr_storage *a, u16 port);

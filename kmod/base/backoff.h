@@ -5,8 +5,8 @@
 
 #include <linux/types.h>
 
-#define RCHAR_BACKOFF_MIN_MS	100
-#define RCHAR_BACKOFF_MAX_MS	5000
+#define RCHAR_BACKOFF_MIN_MS 100
+#define RCHAR_BACKOFF_MAX_MS 5000
 
 u32 rchar_backoff_ms(u32 failures, u32 random);
 

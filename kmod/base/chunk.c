@@ -16,9 +16,9 @@
 #include "compat/compat.h"
 
 /* Maximum number of free chunks kept per node: about what two busy sessions have in flight. */
-#define KEPT_MAX	(SZ_4M / RCHAR_CHUNK_SIZE)
+#define KEPT_MAX (SZ_4M / RCHAR_CHUNK_SIZE)
 /* Period after which free chunks that were not needed return to the page allocator. */
-#define IDLE_MS		1000
+#define IDLE_MS	 1000
 
 /**
  * struct pool - free chunks of one node
@@ -41,7 +41,7 @@ static DECLARE_DELAYED_WORK(trim_work, chunk_trim);
 
 #ifdef RCHAR_DEBUG
 /* Poison detects, at the next use of a chunk, that the chunk was written to after its free. */
-#define POISON	0x5d
+#define POISON 0x5d
 
 static void poison(struct page *chunk)
 {

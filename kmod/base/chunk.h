@@ -11,13 +11,13 @@
  * mappings and few allocations. The order stays below PAGE_ALLOC_COSTLY_ORDER, so the page
  * allocator finds chunks without effort.
  */
-#define RCHAR_CHUNK_SIZE	(PAGE_SIZE < SZ_16K ? SZ_16K : PAGE_SIZE)
+#define RCHAR_CHUNK_SIZE (PAGE_SIZE < SZ_16K ? SZ_16K : PAGE_SIZE)
 
 /*
  * Flags for memory that a program asks for. The program's memory cgroup counts the memory. When the
  * cgroup is full, the allocation fails; the OOM killer is not invoked.
  */
-#define RCHAR_GFP_PROGRAM	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+#define RCHAR_GFP_PROGRAM (GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 struct page *rchar_chunk_alloc(size_t len, gfp_t gfp);
 void rchar_chunk_free(struct page *chunk);

@@ -42,8 +42,8 @@ int rchar_pin(unsigned long addr, unsigned int nr, bool write, struct page **pag
 
 	if (!mm || !pin_charge(mm, nr))
 		return -ENOMEM;
-	got = pin_user_pages_fast(addr & PAGE_MASK, nr,
-				  FOLL_LONGTERM | (write ? FOLL_WRITE : 0), pages);
+	got = pin_user_pages_fast(addr & PAGE_MASK, nr, FOLL_LONGTERM | (write ? FOLL_WRITE : 0),
+				  pages);
 	if (got < (int)nr)
 		atomic64_sub(nr - max(got, 0), &mm->pinned_vm);
 	return got ?: -EFAULT;

@@ -21,11 +21,11 @@ static enum rchar_reason attempt_reason(struct rchar_link *link,
 {
 	lockdep_assert_held(&rchar_links_lock);
 	if (request->lane)
-		return request->attempt == link->attempt ? RCHAR_REASON_NONE :
-							   RCHAR_REASON_BUSY;
+		return request->attempt == link->attempt ? RCHAR_REASON_NONE : RCHAR_REASON_BUSY;
 	/* A delayed request must not break a newer connection. */
-	return link->attempt && !rchar_seq_before(link->attempt, request->attempt) ?
-	       RCHAR_REASON_BUSY : RCHAR_REASON_NONE;
+	if (link->attempt && !rchar_seq_before(link->attempt, request->attempt))
+		return RCHAR_REASON_BUSY;
+	return RCHAR_REASON_NONE;
 }
 
 /* Find or create the acceptor's link for a request. Adds a user to the link. */
@@ -40,8 +40,7 @@ static struct rchar_link *find_or_create_accepted(struct net *net,
 	list_for_each_entry(link, &rchar_links, entry) {
 		if (!link->initiator && link->id == request->link_id && link->net == net &&
 		    rchar_addr_same_host(&link->peer, peer) &&
-		    rchar_addr_equal(&link->local, local) &&
-		    refcount_inc_not_zero(&link->users)) {
+		    rchar_addr_equal(&link->local, local) && refcount_inc_not_zero(&link->users)) {
 			rchar_link_get(link);
 			return link;
 		}
@@ -71,8 +70,7 @@ static bool knows_epoch(struct rchar_link *link, const struct rchar_privdata *re
  * Create a lane for a request, after some checks. The state of the link does not change before
  * accept_admit().
  */
-static enum rchar_reason new_lane(struct rchar_link *link,
-				  const struct rchar_privdata *request,
+static enum rchar_reason new_lane(struct rchar_link *link, const struct rchar_privdata *request,
 				  struct rchar_lane **out)
 {
 	enum rchar_reason reason = attempt_reason(link, request);
@@ -92,7 +90,7 @@ static enum rchar_reason new_lane(struct rchar_link *link,
 		return RCHAR_REASON_NO_MEMORY;
 	}
 	lane->peer = *request;
-	kref_get(&lane->ref);	/* for the list */
+	kref_get(&lane->ref); /* for the list */
 	spin_lock_bh(&link->lock);
 	list_add_tail(&lane->accepting_entry, &link->accepting);
 	spin_unlock_bh(&link->lock);
@@ -114,8 +112,7 @@ static enum rchar_reason new_lane(struct rchar_link *link,
  */
 enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_privdata *request,
 				    const struct sockaddr_storage *local,
-				    const struct sockaddr_storage *peer,
-				    struct rchar_lane **lane)
+				    const struct sockaddr_storage *peer, struct rchar_lane **lane)
 {
 	enum rchar_reason reason = RCHAR_REASON_BUSY;
 	struct rchar_link *link;

@@ -13,8 +13,7 @@ struct rchar_link;
 
 enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_privdata *request,
 				    const struct sockaddr_storage *local,
-				    const struct sockaddr_storage *peer,
-				    struct rchar_lane **lane);
+				    const struct sockaddr_storage *peer, struct rchar_lane **lane);
 void rchar_link_admit(struct rchar_lane *lane);
 void rchar_link_admit_greeted(struct rchar_link *link);
 void rchar_link_fail_accepting(struct rchar_link *link, enum rchar_reason reason);

@@ -14,14 +14,14 @@
 #include "base/trace.h"
 #include "lane.h"
 
-#define RESOLVE_TIMEOUT_MS	2000
+#define RESOLVE_TIMEOUT_MS 2000
 /* Test builds do not retry: there, receiver-not-ready reveals a wrong credit count. */
 #ifdef RCHAR_DEBUG
-#define RNR_RETRY		0
+#define RNR_RETRY 0
 #else
-#define RNR_RETRY		7
+#define RNR_RETRY 7
 #endif
-#define RETRY			7
+#define RETRY 7
 
 static atomic64_t nr_accepted, nr_refused, nr_bad;
 static rchar_cm_accept_fn accept_request;
@@ -68,8 +68,7 @@ static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 	if (request) {
 		param->responder_resources = min(param->responder_resources,
 						 request->responder_resources);
-		param->initiator_depth = min(param->initiator_depth,
-					     request->initiator_depth);
+		param->initiator_depth = min(param->initiator_depth, request->initiator_depth);
 	}
 	param->retry_count = RETRY;
 	param->rnr_retry_count = RNR_RETRY;
@@ -90,7 +89,7 @@ static enum rchar_reason resolve_reason(int error)
 	case -ETIMEDOUT:
 	case -EHOSTUNREACH:
 		return RCHAR_REASON_ADDRESS;
-	case -ECONNREFUSED:	/* soft-iWARP connects TCP in rdma_connect() */
+	case -ECONNREFUSED: /* soft-iWARP connects TCP in rdma_connect() */
 		return RCHAR_REASON_NOT_LISTENING;
 	default:
 		return RCHAR_REASON_ROUTE;
@@ -112,7 +111,7 @@ static enum rchar_reason setup_reason(int error)
 {
 	return error == -ENODEV ? RCHAR_REASON_DEVICE_REMOVED :
 	       error == -ENOMEM ? RCHAR_REASON_NO_MEMORY :
-	       RCHAR_REASON_NO_DEVICE;
+				  RCHAR_REASON_NO_DEVICE;
 }
 
 static void connect_locked(struct rchar_lane *lane)
@@ -156,8 +155,7 @@ void rchar_cm_connect(struct rchar_lane *lane)
 static bool reply_matches(const struct rchar_lane *lane)
 {
 	return lane->peer.link_id == lane->self.link_id &&
-	       lane->peer.attempt == lane->self.attempt &&
-	       lane->peer.lane == lane->self.lane &&
+	       lane->peer.attempt == lane->self.attempt && lane->peer.lane == lane->self.lane &&
 	       lane->peer.lanes == lane->self.lanes;
 }
 
@@ -167,24 +165,25 @@ static bool reply_matches(const struct rchar_lane *lane)
  */
 static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param *param)
 {
-	lane->onesided.reads_max =
-		clamp_t(unsigned int, min(param->responder_resources, param->initiator_depth), 1,
-			min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom,
-			      RCHAR_LANE_RD_ATOMIC));
+	lane->onesided.reads_max = clamp_t(
+		unsigned int, min(param->responder_resources, param->initiator_depth), 1,
+		min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC));
 }
 
 static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
 	enum rchar_privdata_error err;
+	enum rchar_reason reason;
 
 	/* The acceptor waits for HELLO instead, which may arrive before this event. */
 	if (!lane->initiator)
 		return;
 	err = rchar_privdata_decode(&lane->peer, param->private_data, param->private_data_len);
 	if (err || !reply_matches(lane)) {
-		rchar_lane_fail(lane, err == RCHAR_PRIVDATA_VERSION ?
-				RCHAR_REASON_VERSION : RCHAR_REASON_PROTOCOL);
+		reason = err == RCHAR_PRIVDATA_VERSION ? RCHAR_REASON_VERSION :
+							 RCHAR_REASON_PROTOCOL;
+		rchar_lane_fail(lane, reason);
 		return;
 	}
 	set_reads_max(lane, param);
@@ -197,13 +196,13 @@ static void on_rejected(struct rchar_lane *lane, struct rdma_cm_event *event)
 	u16 reason;
 
 	if (rchar_reject_decode(param->private_data, param->private_data_len, &reason)) {
-		rchar_lane_fail(lane, reason && reason < __RCHAR_REASON_MAX ?
-				reason : RCHAR_REASON_REJECTED);
+		if (!reason || reason >= __RCHAR_REASON_MAX)
+			reason = RCHAR_REASON_REJECTED;
+		rchar_lane_fail(lane, reason);
 		return;
 	}
 	/* InfiniBand and RoCE: the service id does not exist. iWARP: the TCP port is closed. */
-	if (event->status == IB_CM_REJ_INVALID_SERVICE_ID ||
-	    event->status == -ECONNREFUSED)
+	if (event->status == IB_CM_REJ_INVALID_SERVICE_ID || event->status == -ECONNREFUSED)
 		rchar_lane_fail(lane, RCHAR_REASON_NOT_LISTENING);
 	else
 		rchar_lane_fail(lane, RCHAR_REASON_REJECTED);
@@ -235,8 +234,7 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	trace_rchar_cm_event(lane, event->event, event->status);
 	/* Also for a lane that is closing: stop_rep() in its teardown may wait. */
-	if (event->event == RDMA_CM_EVENT_ESTABLISHED ||
-	    event->event == RDMA_CM_EVENT_DISCONNECTED)
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED || event->event == RDMA_CM_EVENT_DISCONNECTED)
 		complete_all(&lane->cm_connected);
 	if (READ_ONCE(lane->state) >= RCHAR_LANE_CLOSING)
 		return 0;
@@ -293,8 +291,10 @@ void rchar_cm_resolve(struct rchar_lane *lane, const struct sockaddr_storage *lo
 	struct sockaddr *from = local->ss_family == AF_UNSPEC ? NULL : (struct sockaddr *)local;
 	int ret;
 
-	ret = rchar_inject_verbs() ?:
-	      rdma_resolve_addr(lane->cm_id, from, (struct sockaddr *)peer, RESOLVE_TIMEOUT_MS);
+	ret = rchar_inject_verbs();
+	if (!ret)
+		ret = rdma_resolve_addr(lane->cm_id, from, (struct sockaddr *)peer,
+					RESOLVE_TIMEOUT_MS);
 	if (ret)
 		rchar_lane_fail(lane, resolve_reason(ret));
 }
@@ -386,8 +386,7 @@ static bool local_is_its_device(const struct rdma_cm_id *id, struct net *net,
  * Context: CM event handler, with the mutexes of the listener and of @id held.
  * Return: return value for the handler: 0 when a lane has taken over @id.
  */
-int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
-		    struct rdma_cm_event *event)
+int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_addr *addr = &id->route.addr;
 	struct sockaddr_storage local = addr->src_addr, peer = addr->dst_addr;
@@ -403,8 +402,8 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
 		reason = RCHAR_REASON_ADDRESS;
 	if (reason) {
 		atomic64_inc(&nr_bad);
-		pr_warn_ratelimited("connection request from %pISpc refused: %s\n",
-				    &peer, rchar_reason_name(reason));
+		pr_warn_ratelimited("connection request from %pISpc refused: %s\n", &peer,
+				    rchar_reason_name(reason));
 		return cm_refuse(id, reason);
 	}
 	reason = accept_request(net, &request, &local, &peer, &lane);

@@ -34,8 +34,7 @@ int rchar_cm_create_id(struct rchar_lane *lane, struct net *net);
 void rchar_cm_resolve(struct rchar_lane *lane, const struct sockaddr_storage *local,
 		      const struct sockaddr_storage *peer);
 void rchar_cm_connect(struct rchar_lane *lane);
-int rchar_cm_accept(struct net *net, struct rdma_cm_id *id,
-		    struct rdma_cm_event *event);
+int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event *event);
 
 /* Connection requests since module load, for INFO_GET. */
 struct rchar_cm_counts {

@@ -10,15 +10,15 @@
  * Dead bytes that a link may keep while its peer is over budget. A peer with as many lanes as
  * allowed, each on a link of its own, thus exceeds its budget by 2 MiB.
  */
-#define EVICT_BYTES		SZ_32K
+#define EVICT_BYTES	    SZ_32K
 /*
  * A link over its limits is checked again after EVICT_DELAY, which is longer than any peer takes
  * to acknowledge. If the peer exceeds its budget by EVICT_AT_ONCE_BYTES, the check runs at once. A
  * peer within its budget can be over the limits too. Such a peer uses more than its share of the
  * host's memory, and a link of the peer has more than EVICT_AT_ONCE_BYTES dead bytes.
  */
-#define EVICT_DELAY		HZ
-#define EVICT_AT_ONCE_BYTES	SZ_1M
+#define EVICT_DELAY	    HZ
+#define EVICT_AT_ONCE_BYTES SZ_1M
 
 static bool left_too_much(const struct rchar_link *link)
 {
@@ -60,8 +60,7 @@ void rchar_link_left_more(struct rchar_link *link)
 void rchar_link_drop_evicted(struct rchar_link *link)
 {
 	lockdep_assert_held(&rchar_links_lock);
-	if (!link->evict || !rchar_link_no_lanes(link) ||
-	    READ_ONCE(link->state) != RCHAR_LINK_DOWN)
+	if (!link->evict || !rchar_link_no_lanes(link) || READ_ONCE(link->state) != RCHAR_LINK_DOWN)
 		return;
 	rchar_link_forget(link, 0, RCHAR_REASON_PEER_LIMIT);
 	WRITE_ONCE(link->evict, false);

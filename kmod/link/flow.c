@@ -174,10 +174,12 @@ static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rcha
 	if (list_empty(&flow->queue) || (!flow->next && flow->lane))
 		return NULL;
 	last = list_last_entry(&flow->queue, struct rchar_txbuf, queue);
-	return last->sender == txb->sender && last->hdr.op == RCHAR_OP_DATA &&
-	       !(last->hdr.flags & RCHAR_FRAME_INSTEAD) && !last->sent &&
-	       rchar_txbuf_room(last) >= txb->hdr.len &&
-	       last->hdr.len + txb->hdr.len <= READ_ONCE(flow->traffic->tx_max) ? last : NULL;
+	if (last->sender != txb->sender || last->hdr.op != RCHAR_OP_DATA ||
+	    last->hdr.flags & RCHAR_FRAME_INSTEAD || last->sent ||
+	    rchar_txbuf_room(last) < txb->hdr.len ||
+	    last->hdr.len + txb->hdr.len > READ_ONCE(flow->traffic->tx_max))
+		return NULL;
+	return last;
 }
 
 /**
@@ -251,8 +253,7 @@ bool rchar_flow_busy(struct rchar_flow *flow)
  *
  * Return: false when no frame of the sender waits: the caller then sends a frame.
  */
-bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender,
-			      u32 window)
+bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender, u32 window)
 {
 	struct rchar_txbuf *txb;
 
@@ -264,8 +265,7 @@ bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *send
 	return txb;
 }
 
-static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb,
-			struct list_head *taken)
+static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb, struct list_head *taken)
 {
 	lockdep_assert_held(&flow->lock);
 	if (flow->next == txb)
@@ -318,8 +318,8 @@ void rchar_flow_want_ack(struct rchar_flow *flow)
 	spin_lock_bh(&flow->lock);
 	if (flow->next || !flow->lane) {
 		if (!list_empty(&flow->queue))
-			list_last_entry(&flow->queue, struct rchar_txbuf,
-					queue)->hdr.flags |= RCHAR_FRAME_ACK;
+			list_last_entry(&flow->queue, struct rchar_txbuf, queue)->hdr.flags |=
+				RCHAR_FRAME_ACK;
 	} else if (!list_empty(&flow->queue)) {
 		flow->lane->tx.wanted |= BIT(RCHAR_OP_PING);
 	}
@@ -371,8 +371,7 @@ void rchar_flow_ack(struct rchar_flow *flow)
  * @lane: the lane on which the frames were posted
  * @txb: the signaled frame
  */
-void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
-			  struct rchar_txbuf *txb)
+void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane, struct rchar_txbuf *txb)
 {
 	LIST_HEAD(reaped);
 
@@ -509,8 +508,7 @@ void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 res
 	WARN_ON_ONCE(flow->lane);
 	rchar_flow_collect_acked(flow, resume, &acked);
 	WRITE_ONCE(flow->lane, lane);
-	WRITE_ONCE(flow->next,
-		   list_first_entry_or_null(&flow->queue, struct rchar_txbuf, queue));
+	WRITE_ONCE(flow->next, list_first_entry_or_null(&flow->queue, struct rchar_txbuf, queue));
 	flow->rx_acked = flow->rx_next;
 	flow->ack_now = false;
 	lane->sq.open = true;

@@ -67,20 +67,16 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames);
 struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow);
 bool rchar_flow_busy(struct rchar_flow *flow);
 u32 rchar_flow_expects(struct rchar_flow *flow);
-bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender,
-			      u32 window);
+bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender, u32 window);
 unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
 				    struct list_head *taken, unsigned int max);
 void rchar_flow_want_ack(struct rchar_flow *flow);
 bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb);
-enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
-					  struct rchar_lane *lane,
-					  const struct rchar_hdr *hdr,
-					  struct rchar_rxbuf *rxb);
+enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow, struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr, struct rchar_rxbuf *rxb);
 bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,
 			       const struct rchar_hdr *hdr, enum rchar_frame_error *err);
-void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
-			     bool posted);
+void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane, bool posted);
 void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 			  struct rchar_txbuf *txb);
 void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane);

@@ -4,10 +4,8 @@
 #include "base/seq.h"
 #include "lane.h"
 
-static enum rchar_frame_error take_header(struct rchar_flow *flow,
-					  struct rchar_lane *lane,
-					  const struct rchar_hdr *hdr,
-					  struct list_head *acked)
+static enum rchar_frame_error take_header(struct rchar_flow *flow, struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr, struct list_head *acked)
 {
 	u32 sent = flow->next && flow->next->sent ? flow->next->hdr.seq : flow->tx_next;
 
@@ -64,8 +62,7 @@ static void accept_sequenced(struct rchar_flow *flow, const struct rchar_hdr *hd
 	rchar_traffic_ack_later(flow->traffic);
 }
 
-static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
-						struct rchar_lane *lane,
+static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow, struct rchar_lane *lane,
 						const struct rchar_hdr *hdr,
 						struct rchar_rxbuf *rxb)
 {
@@ -88,16 +85,15 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow,
 		return err;
 	if (ret) {
 		/* Not enough memory: the peer replays the frame after the reconnect. */
-		rchar_lane_fail(lane, ret == -ENOBUFS ? RCHAR_REASON_PEER_LIMIT :
-							RCHAR_REASON_NO_MEMORY);
+		rchar_lane_fail(lane,
+				ret == -ENOBUFS ? RCHAR_REASON_PEER_LIMIT : RCHAR_REASON_NO_MEMORY);
 		return RCHAR_FRAME_OK;
 	}
 	accept_sequenced(flow, hdr);
 	return RCHAR_FRAME_OK;
 }
 
-static enum rchar_frame_error receive_control(struct rchar_flow *flow,
-					      struct rchar_lane *lane,
+static enum rchar_frame_error receive_control(struct rchar_flow *flow, struct rchar_lane *lane,
 					      const struct rchar_hdr *hdr)
 {
 	if (hdr->op == RCHAR_OP_HELLO || hdr->op == RCHAR_OP_READY)
@@ -119,10 +115,8 @@ static enum rchar_frame_error receive_control(struct rchar_flow *flow,
  * Return: what is wrong with the frame. The lane must then fail. Of a wrong frame at most the
  * credits and the ack have been taken.
  */
-enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
-					  struct rchar_lane *lane,
-					  const struct rchar_hdr *hdr,
-					  struct rchar_rxbuf *rxb)
+enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow, struct rchar_lane *lane,
+					  const struct rchar_hdr *hdr, struct rchar_rxbuf *rxb)
 {
 	enum rchar_frame_error err;
 
@@ -139,8 +133,7 @@ enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow,
  * @lane: the lane on which the frame arrived
  * @posted: the buffer of the frame is posted again
  */
-void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane,
-			     bool posted)
+void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane, bool posted)
 {
 	spin_lock_bh(&flow->lock);
 	if (posted)

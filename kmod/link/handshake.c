@@ -161,8 +161,7 @@ static bool nonce_matches(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
  * Context: that of the completion queue.
  * Return: what is wrong with the frame. The lane must then fail.
  */
-enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane,
-					       const struct rchar_hdr *hdr,
+enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane, const struct rchar_hdr *hdr,
 					       struct rchar_rxbuf *rxb)
 {
 	u8 expected = lane->initiator ? RCHAR_OP_READY : RCHAR_OP_HELLO;
@@ -170,8 +169,8 @@ enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane,
 
 	if (hdr->op != expected)
 		return RCHAR_FRAME_BAD_STATE;
-	if (READ_ONCE(lane->state) != (lane->initiator ? RCHAR_LANE_GREETING :
-							 RCHAR_LANE_ACCEPTING))
+	if (READ_ONCE(lane->state) !=
+	    (lane->initiator ? RCHAR_LANE_GREETING : RCHAR_LANE_ACCEPTING))
 		return RCHAR_FRAME_BAD_STATE;
 	if (!nonce_matches(lane, rxb))
 		return RCHAR_FRAME_BAD_PAYLOAD;

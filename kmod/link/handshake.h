@@ -10,8 +10,7 @@ struct rchar_rxbuf;
 
 void rchar_handshake_introduce(struct rchar_lane *lane);
 void rchar_handshake_established(struct rchar_lane *lane);
-enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane,
-					       const struct rchar_hdr *hdr,
+enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane, const struct rchar_hdr *hdr,
 					       struct rchar_rxbuf *rxb);
 void rchar_handshake_done(struct rchar_lane *lane);
 

@@ -30,8 +30,7 @@ static void ibdev_release(struct kref *ref)
  *
  * Return: value to pass to rchar_ibdev_detach(), or NULL when the device is being removed.
  */
-struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev,
-				       struct rchar_ibdev_user *user)
+struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev, struct rchar_ibdev_user *user)
 {
 	struct rchar_ibdev *ibdev, *found = NULL;
 
@@ -106,7 +105,7 @@ static void remove_device(struct ib_device *dev, void *data)
 	if (!ibdev)
 		return;
 	spin_lock(&devices_lock);
-	list_del(&ibdev->entry);	/* no new user can attach */
+	list_del(&ibdev->entry); /* no new user can attach */
 	list_for_each_entry(user, &ibdev->users, entry)
 		user->removed(user);
 	spin_unlock(&devices_lock);

@@ -36,8 +36,7 @@ struct rchar_ibdev {
 	struct list_head users;
 };
 
-struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev,
-				       struct rchar_ibdev_user *user);
+struct rchar_ibdev *rchar_ibdev_attach(struct ib_device *dev, struct rchar_ibdev_user *user);
 void rchar_ibdev_detach(struct rchar_ibdev *ibdev, struct rchar_ibdev_user *user);
 unsigned int rchar_ibdev_count(void);
 int rchar_ibdev_init(void (*added)(void));

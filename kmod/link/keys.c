@@ -86,8 +86,7 @@ static int add_array(struct rchar_keys *keys, unsigned long at, struct rchar_acc
 	return 0;
 }
 
-static int array_for(struct rchar_keys *keys, u64 index, struct rchar_account *account,
-		     u32 **array)
+static int array_for(struct rchar_keys *keys, u64 index, struct rchar_account *account, u32 **array)
 {
 	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
 
@@ -106,8 +105,8 @@ static int array_for(struct rchar_keys *keys, u64 index, struct rchar_account *a
  * Return: 0; -ENOMEM to receive the keys again later; -ENOBUFS when the account is full; -EPROTO
  * when the keys do not follow the last ones.
  */
-int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map,
-		   const __le32 *values, struct rchar_account *account)
+int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map, const __le32 *values,
+		   struct rchar_account *account)
 {
 	u32 i, first = le32_to_cpu(map->first), count = le32_to_cpu(map->count);
 	u32 *array;
@@ -150,7 +149,7 @@ int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key)
 	*array = key;
 	keys->size = size;
 	keys->attempt = attempt;
-	keys->shift = order_base_2(size) ?: 1;	/* 0 would mean: no keys */
+	keys->shift = order_base_2(size) ?: 1; /* 0 would mean: no keys */
 	keys->have = 1;
 	return 0;
 }

@@ -55,8 +55,8 @@ struct rchar_keys {
 
 void rchar_keys_init(struct rchar_keys *keys, u64 size);
 void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account);
-int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map,
-		   const __le32 *values, struct rchar_account *account);
+int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map, const __le32 *values,
+		   struct rchar_account *account);
 int rchar_keys_one(struct rchar_keys *keys, u64 size, u32 attempt, u32 key);
 bool rchar_keys_complete(const struct rchar_keys *keys, u32 attempt);
 u32 rchar_keys_at(struct rchar_keys *keys, u64 offset);

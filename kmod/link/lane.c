@@ -11,8 +11,8 @@
 #include "base/ledger.h"
 #include "base/trace.h"
 
-#define RTU_MS		1000	/* how long to wait for the RTU after the first frame */
-#define STOP_REP_MS	2000	/* how long a notified CM may take to stop sending its REP */
+#define RTU_MS	    1000 /* how long to wait for the RTU after the first frame */
+#define STOP_REP_MS 2000 /* how long a notified CM may take to stop sending its REP */
 
 /* Teardown waits for the CM and the device. Teardown must not share a work queue with work that
  * waits for teardown (destroy_work() in link_life.c).
@@ -96,8 +96,7 @@ void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason)
 
 static void timer_work(struct work_struct *work)
 {
-	struct rchar_lane *lane = container_of(to_delayed_work(work),
-					       struct rchar_lane, timer);
+	struct rchar_lane *lane = container_of(to_delayed_work(work), struct rchar_lane, timer);
 
 	if (READ_ONCE(lane->state) < RCHAR_LANE_UP)
 		rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
@@ -113,8 +112,7 @@ static void notify_work(struct work_struct *work)
 	struct rchar_lane *lane = container_of(to_delayed_work(work), struct rchar_lane,
 					       notify_work);
 
-	if (READ_ONCE(lane->state) < RCHAR_LANE_CLOSING &&
-	    !completion_done(&lane->cm_connected))
+	if (READ_ONCE(lane->state) < RCHAR_LANE_CLOSING && !completion_done(&lane->cm_connected))
 		lane->notified = !rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
 }
 
@@ -244,8 +242,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
  */
 void rchar_lane_start(struct rchar_lane *lane)
 {
-	queue_delayed_work(rchar_lane_wq, &lane->timer,
-			   msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS));
+	queue_delayed_work(rchar_lane_wq, &lane->timer, msecs_to_jiffies(RCHAR_LANE_TIMEOUT_MS));
 }
 
 /**
@@ -260,7 +257,7 @@ void rchar_lane_connect(struct rchar_lane *lane)
 }
 
 /* The addends: frames, one-sided requests, one batch of RCHAR_MRS_MANY, one RCHAR_MRS_ONE. */
-#define SQ_SIZE	(RCHAR_LANE_SQ + RCHAR_LANE_ONESIDED + RCHAR_MR_BATCH + 1)
+#define SQ_SIZE (RCHAR_LANE_SQ + RCHAR_LANE_ONESIDED + RCHAR_MR_BATCH + 1)
 
 static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 {
@@ -290,8 +287,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	if (ret)
 		return ret;
 	/* Room for a completion of every request of both queues: an overflow is silent. */
-	lane->cq = ib_alloc_cq(dev, lane, SQ_SIZE + RCHAR_LANE_DEPTH + 2, vector,
-			       IB_POLL_SOFTIRQ);
+	lane->cq = ib_alloc_cq(dev, lane, SQ_SIZE + RCHAR_LANE_DEPTH + 2, vector, IB_POLL_SOFTIRQ);
 	if (IS_ERR(lane->cq)) {
 		ret = PTR_ERR(lane->cq);
 		lane->cq = NULL;
@@ -349,8 +345,7 @@ int rchar_lane_setup(struct rchar_lane *lane)
 static void stop_rep(struct rchar_lane *lane)
 {
 	if (lane->notified)
-		wait_for_completion_timeout(&lane->cm_connected,
-					    msecs_to_jiffies(STOP_REP_MS));
+		wait_for_completion_timeout(&lane->cm_connected, msecs_to_jiffies(STOP_REP_MS));
 }
 
 /* Nothing is posted any more: drain both queues, then release their frames and buffers. */
@@ -408,7 +403,7 @@ static void teardown_work(struct work_struct *work)
 	if (lane->ibdev)
 		rchar_ibdev_detach(lane->ibdev, &lane->ibdev_user);
 	rchar_lane_move(lane, RCHAR_LANE_DEAD);
-	rchar_lane_put(lane);	/* for the cm_id */
+	rchar_lane_put(lane); /* for the cm_id */
 }
 
 /**

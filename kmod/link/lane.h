@@ -25,19 +25,19 @@ struct rchar_lane;
 struct rchar_link;
 
 /* Receive buffers of a lane: 2 MiB with 64 KiB frames. */
-#define RCHAR_LANE_DEPTH	32
+#define RCHAR_LANE_DEPTH      32
 /* Frames that the send queue holds at most. */
-#define RCHAR_LANE_SQ		128
+#define RCHAR_LANE_SQ	      128
 /* RDMA READs in flight that this host requests for each direction. */
-#define RCHAR_LANE_RD_ATOMIC	16
+#define RCHAR_LANE_RD_ATOMIC  16
 /* Control frames of a lane; each may be in the send queue. */
-#define RCHAR_LANE_CONTROLS	8
+#define RCHAR_LANE_CONTROLS   8
 /* One-sided work requests that may be in the send queue at once. */
-#define RCHAR_LANE_ONESIDED		64
+#define RCHAR_LANE_ONESIDED   64
 /* SGEs of local memory in one one-sided work request; a device may allow fewer. */
-#define RCHAR_ONESIDED_SGE		8
+#define RCHAR_ONESIDED_SGE    8
 /* Time limit from rchar_lane_start() until the lane is UP. */
-#define RCHAR_LANE_TIMEOUT_MS	5000
+#define RCHAR_LANE_TIMEOUT_MS 5000
 
 /**
  * struct rchar_lane_ops - events of a lane, for the link and the flow that use the lane

@@ -49,8 +49,7 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	WRITE_ONCE(lane->last_rx, jiffies);
 	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
-	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr),
-				   DMA_FROM_DEVICE);
+	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
 	rchar_hdr_decode(&hdr, rxb->hdr);
 	err = rchar_hdr_check(&hdr, wc->byte_len, lane->frame_size);
 	if (!err) {

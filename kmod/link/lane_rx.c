@@ -117,8 +117,7 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 	struct ib_device *dev = lane->cm_id->device;
 	int i, ret;
 
-	lane->hdrs_dma = ib_dma_map_single(dev, lane->hdrs,
-					   RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
+	lane->hdrs_dma = ib_dma_map_single(dev, lane->hdrs, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
 					   DMA_FROM_DEVICE);
 	if (ib_dma_mapping_error(dev, lane->hdrs_dma)) {
 		lane->hdrs_dma = 0;
@@ -170,7 +169,6 @@ void rchar_lane_rx_drained(struct rchar_lane *lane)
 	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
 		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
 	if (lane->hdrs_dma)
-		ib_dma_unmap_single(dev, lane->hdrs_dma,
-				    RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
+		ib_dma_unmap_single(dev, lane->hdrs_dma, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
 				    DMA_FROM_DEVICE);
 }

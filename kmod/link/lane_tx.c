@@ -131,9 +131,10 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 	tx->last = NULL;
 	if (!lane->sq.open)
 		return;
-		/* The device may have accepted a prefix of the chain. All frames of the chain are
-		 * on the list, and are released only after the drain.
-		 */
+	/*
+	 * The device may have accepted a prefix of the chain. All frames of the chain are on the
+	 * list, and are released only after the drain.
+	 */
 	if (rchar_inject(RCHAR_FAULT_POST_SEND) ||
 	    ib_post_send(lane->cm_id->qp, &first->wr, &bad)) {
 		lane->sq.open = false;
@@ -149,8 +150,7 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
  * @upto: the last completed frame; NULL for all frames, after a drain
  * @reaped: collects frames for rchar_lane_tx_put(), which is called without the lock
  */
-void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
-			struct list_head *reaped)
+void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struct list_head *reaped)
 {
 	struct rchar_txbuf *txb, *tmp;
 
@@ -162,7 +162,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 		if (txb->reserved) {
 			list_del_init(&txb->posted);
 			txb->busy = false;
-			rchar_txbuf_put(txb);	/* never the last reference */
+			rchar_txbuf_put(txb); /* never the last reference */
 		} else {
 			list_move_tail(&txb->posted, reaped);
 		}
@@ -201,8 +201,8 @@ int rchar_lane_tx_init(struct rchar_lane *lane)
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
 		struct rchar_txbuf *txb;
 
-		txb = rchar_txbuf_alloc(RCHAR_OP_CREDIT,
-					sizeof(struct rchar_wire_hello), GFP_KERNEL);
+		txb = rchar_txbuf_alloc(RCHAR_OP_CREDIT, sizeof(struct rchar_wire_hello),
+					GFP_KERNEL);
 		if (!txb)
 			return -ENOMEM;
 		txb->reserved = true;

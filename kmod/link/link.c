@@ -12,10 +12,10 @@
 #include "base/trace.h"
 #include "lane.h"
 
-DEFINE_MUTEX(rchar_links_lock);	/* protects the table; never held while calling the CM */
+DEFINE_MUTEX(rchar_links_lock); /* protects the table; never held while calling the CM */
 LIST_HEAD(rchar_links);		/* ordered by serial */
 static u32 last_serial;
-bool rchar_links_closed;		/* rchar_links_lock: create no new links */
+bool rchar_links_closed; /* rchar_links_lock: create no new links */
 
 /* Destroying a link waits for its lanes, so links do not share the work queue of lanes. */
 struct workqueue_struct *rchar_link_wq;
@@ -92,8 +92,7 @@ static bool link_all_up(struct rchar_link *link)
  * Return: false when the link is dying or already in the new state. Also false for a move to UP
  * while a lane is not UP.
  */
-bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
-		     enum rchar_reason reason)
+bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rchar_reason reason)
 {
 	enum rchar_link_state from;
 	bool ok;
@@ -122,8 +121,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
 	}
 	spin_unlock_bh(&link->lock);
 	if (!ok) {
-		WARN_ONCE(from != RCHAR_LINK_DYING && from != to,
-			  "link: illegal move %s to %s\n",
+		WARN_ONCE(from != RCHAR_LINK_DYING && from != to, "link: illegal move %s to %s\n",
 			  rchar_link_state_name(from), rchar_link_state_name(to));
 		return false;
 	}
@@ -153,8 +151,7 @@ void rchar_link_schedule_connect(struct rchar_link *link, u32 delay_ms)
 	spin_lock_bh(&link->lock);
 	if (link->state == RCHAR_LINK_DOWN) {
 		link->next_at = jiffies + msecs_to_jiffies(delay_ms);
-		mod_delayed_work(rchar_link_wq, &link->connect_work,
-				 msecs_to_jiffies(delay_ms));
+		mod_delayed_work(rchar_link_wq, &link->connect_work, msecs_to_jiffies(delay_ms));
 	}
 	spin_unlock_bh(&link->lock);
 }
@@ -255,8 +252,8 @@ bool rchar_link_slot_free(struct rchar_link *link, const struct rchar_lane *lane
 	lockdep_assert_held(&link->lock);
 	if (link->state != RCHAR_LINK_CONNECTING || link->lanes[lane->index])
 		return false;
-	return !lane->index || (link->lanes[0] &&
-				READ_ONCE(link->lanes[0]->state) == RCHAR_LANE_UP);
+	return !lane->index ||
+	       (link->lanes[0] && READ_ONCE(link->lanes[0]->state) == RCHAR_LANE_UP);
 }
 
 /**
@@ -427,8 +424,8 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 	if (!initiator && !rchar_account_add_lanes(link->account, nr_lanes))
 		goto err_account;
 	rchar_ledger_add(RCHAR_OBJ_LINK);
-	kref_init(&link->ref);		/* for the table */
-	kref_get(&link->ref);		/* for the first user */
+	kref_init(&link->ref); /* for the table */
+	kref_get(&link->ref);  /* for the first user */
 	refcount_set(&link->users, 1);
 	link->serial = ++last_serial;
 	link->net = get_net(net);
@@ -476,8 +473,7 @@ err_free:
  * Context: process.
  * Return: the link, with one more user. NULL without memory or when the module unloads.
  */
-struct rchar_link *rchar_link_connect(struct net *net,
-				      const struct sockaddr_storage *local,
+struct rchar_link *rchar_link_connect(struct net *net, const struct sockaddr_storage *local,
 				      const struct sockaddr_storage *peer)
 {
 	struct rchar_link *link;
@@ -487,8 +483,7 @@ struct rchar_link *rchar_link_connect(struct net *net,
 	list_for_each_entry(link, &rchar_links, entry) {
 		if (link->initiator && link->net == net &&
 		    rchar_addr_same_host(&link->local, local) &&
-		    rchar_addr_equal(&link->peer, peer) &&
-		    refcount_inc_not_zero(&link->users)) {
+		    rchar_addr_equal(&link->peer, peer) && refcount_inc_not_zero(&link->users)) {
 			rchar_link_get(link);
 			goto out;
 		}
@@ -515,10 +510,10 @@ void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
 {
 	rchar_stats_inc(&link->traffic.stats.bad_frames);
 	atomic64_inc(&nr_bad_frames);
-	pr_warn_ratelimited("link %u: bad frame from %pISpc: %s (op %u flags %#x len %u session %u seq %u ack %u credits %u)\n",
-			    link->serial, &link->peer, rchar_frame_error_name(err), hdr->op,
-			    hdr->flags, hdr->len, hdr->session, hdr->seq, hdr->ack,
-			    hdr->credits);
+	pr_warn_ratelimited(
+		"link %u: bad frame from %pISpc: %s (op %u flags %#x len %u session %u seq %u ack %u credits %u)\n",
+		link->serial, &link->peer, rchar_frame_error_name(err), hdr->op, hdr->flags,
+		hdr->len, hdr->session, hdr->seq, hdr->ack, hdr->credits);
 }
 
 /**

@@ -24,7 +24,7 @@ struct rchar_lane;
  * Keepalive interval of a link that is UP. A lane whose peer is silent for about this long sends a
  * PING. A lane fails when its peer is silent, or its send queue is stuck, for three times as long.
  */
-#define RCHAR_LINK_KEEPALIVE_MS		5000
+#define RCHAR_LINK_KEEPALIVE_MS 5000
 
 struct rchar_link;
 
@@ -157,8 +157,7 @@ struct rchar_link {
 };
 
 /* ---- for channels and sessions ---- */
-struct rchar_link *rchar_link_connect(struct net *net,
-				      const struct sockaddr_storage *local,
+struct rchar_link *rchar_link_connect(struct net *net, const struct sockaddr_storage *local,
 				      const struct sockaddr_storage *peer);
 void rchar_link_use(struct rchar_link *link);
 void rchar_link_unuse(struct rchar_link *link);
@@ -183,8 +182,7 @@ extern struct workqueue_struct *rchar_link_wq;
 struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
 				     const struct sockaddr_storage *local,
 				     const struct sockaddr_storage *peer);
-bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to,
-		     enum rchar_reason reason);
+bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rchar_reason reason);
 void rchar_link_schedule_connect(struct rchar_link *link, u32 delay_ms);
 bool rchar_link_no_lanes(struct rchar_link *link);
 bool rchar_link_no_lanes_locked(struct rchar_link *link);

@@ -12,7 +12,7 @@
 #include "link.h"
 
 /* Time limit for sending the last acks. */
-#define FLUSH_MS	200
+#define FLUSH_MS 200
 
 /* ---- connecting, initiator only ---- */
 
@@ -25,9 +25,10 @@ static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 	failures = ++link->failures;
 	spin_unlock_bh(&link->lock);
 	/* A busy peer will soon be ready: do not back off. */
-	delay = reason == RCHAR_REASON_BUSY && failures < 10 ?
-		RCHAR_BACKOFF_MIN_MS :
-		rchar_backoff_ms(failures, get_random_u32());
+	if (reason == RCHAR_REASON_BUSY && failures < 10)
+		delay = RCHAR_BACKOFF_MIN_MS;
+	else
+		delay = rchar_backoff_ms(failures, get_random_u32());
 	if (link->initiator)
 		rchar_link_schedule_connect(link, delay);
 }
@@ -60,8 +61,8 @@ static enum rchar_reason connect_lane(struct rchar_link *link, int index)
 
 static void link_connect_work(struct work_struct *work)
 {
-	struct rchar_link *link = container_of(to_delayed_work(work),
-					       struct rchar_link, connect_work);
+	struct rchar_link *link = container_of(to_delayed_work(work), struct rchar_link,
+					       connect_work);
 	enum rchar_reason reason;
 	bool ok;
 
@@ -187,8 +188,7 @@ static void tick_down(struct rchar_link *link)
 
 static void tick_work(struct work_struct *work)
 {
-	struct rchar_link *link = container_of(to_delayed_work(work),
-					       struct rchar_link, tick_work);
+	struct rchar_link *link = container_of(to_delayed_work(work), struct rchar_link, tick_work);
 
 	if (READ_ONCE(link->state) == RCHAR_LINK_UP) {
 		rchar_link_for_each_lane(link, keepalive, RCHAR_REASON_KEEPALIVE);

@@ -9,11 +9,11 @@
 #include "cm.h"
 
 /* Maximum number of connection requests that wait for the CM event handler. */
-#define BACKLOG		128
+#define BACKLOG	 128
 /* Retry interval while the address or its device is missing. When a device is added, all
  * listeners retry at once.
  */
-#define RETRY_MS	1000
+#define RETRY_MS 1000
 
 static DEFINE_MUTEX(listeners_lock);
 static LIST_HEAD(listeners);
@@ -75,8 +75,8 @@ static int try_listen(struct rchar_listener *listener)
 
 static void listen_work(struct work_struct *work)
 {
-	struct rchar_listener *listener = container_of(to_delayed_work(work),
-						       struct rchar_listener, work);
+	struct rchar_listener *listener = container_of(to_delayed_work(work), struct rchar_listener,
+						       work);
 	bool was, is;
 	int ret;
 
@@ -113,8 +113,7 @@ static void listen_work(struct work_struct *work)
  * Context: process.
  * Return: the listener, with one more user, or NULL without memory.
  */
-struct rchar_listener *rchar_listener_get(struct net *net,
-					  const struct sockaddr_storage *addr)
+struct rchar_listener *rchar_listener_get(struct net *net, const struct sockaddr_storage *addr)
 {
 	struct rchar_listener *listener;
 

@@ -40,8 +40,7 @@ struct rchar_listener {
 	struct delayed_work work;
 };
 
-struct rchar_listener *rchar_listener_get(struct net *net,
-					  const struct sockaddr_storage *addr);
+struct rchar_listener *rchar_listener_get(struct net *net, const struct sockaddr_storage *addr);
 void rchar_listener_put(struct rchar_listener *listener);
 void rchar_listener_retry_all(void);
 int rchar_listener_init(void (*changed)(struct rchar_listener *listener));

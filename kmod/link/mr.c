@@ -5,12 +5,12 @@
 #include "base/trace.h"
 
 /* Unused memory regions that the pool of a lane holds at most. */
-#define POOL_MAX	16
+#define POOL_MAX 16
 
 /* Time limit for a registration, including everything posted before. As for the keepalive: on any
  * network worth RDMA, 8 MiB are transferred in this time.
  */
-#define REG_MS		15000
+#define REG_MS 15000
 
 /**
  * rchar_mrs_init() - initialize an empty set of registrations

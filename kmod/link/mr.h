@@ -17,14 +17,14 @@
 #include "sq.h"
 
 /* Registrations that may be posted in one chain. */
-#define RCHAR_MR_BATCH		8
+#define RCHAR_MR_BATCH 8
 /* Maximum number of pages of a memory region: 1 MiB at any alignment. Devices may allow fewer. */
-#define RCHAR_MR_PAGES		(SZ_1M / PAGE_SIZE + 1)
+#define RCHAR_MR_PAGES (SZ_1M / PAGE_SIZE + 1)
 
 /* A lane has two kinds of registrations: one kind does not wait for all batches of the other. */
 enum rchar_mrs_kind {
-	RCHAR_MRS_MANY,		/* whole regions in batches, kept as long as the connection */
-	RCHAR_MRS_ONE,		/* one region at a time, for a short time; reused from a pool */
+	RCHAR_MRS_MANY, /* whole regions in batches, kept as long as the connection */
+	RCHAR_MRS_ONE,	/* one region at a time, for a short time; reused from a pool */
 	RCHAR_MRS_KINDS,
 };
 

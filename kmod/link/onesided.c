@@ -79,7 +79,7 @@ int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 }
 
 /* Failures, as counted in &rchar_io.tries, after which an operation ends with an error. */
-#define TRIES_MAX	3
+#define TRIES_MAX 3
 
 /* ---- posting ---- */
 
@@ -99,8 +99,7 @@ static enum dma_data_direction direction(const struct rchar_io *io)
 static void onesided_unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
 {
 	while (r->nr--)
-		ib_dma_unmap_page(dev, r->sge[r->nr].addr, r->sge[r->nr].length,
-				  direction(r->io));
+		ib_dma_unmap_page(dev, r->sge[r->nr].addr, r->sge[r->nr].length, direction(r->io));
 	r->nr = 0;
 }
 
@@ -120,8 +119,8 @@ static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u3
 		sge->lkey = lane->pd->local_dma_lkey;
 		if (rchar_inject(RCHAR_FAULT_MAP))
 			return 0;
-		sge->addr = ib_dma_map_page(dev, v->bv_page, v->bv_offset + io->vec_at,
-					    sge->length, direction(io));
+		sge->addr = ib_dma_map_page(dev, v->bv_page, v->bv_offset + io->vec_at, sge->length,
+					    direction(io));
 		if (ib_dma_mapping_error(dev, sge->addr))
 			return 0;
 		done += sge->length;
@@ -188,8 +187,7 @@ static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	lane->onesided.reads += !io->write;
 	io->outstanding++;
 	io->pos += len;
-	if (!rchar_inject(RCHAR_FAULT_POST_SEND) &&
-	    !ib_post_send(lane->sq.qp, &r->rdma.wr, &bad))
+	if (!rchar_inject(RCHAR_FAULT_POST_SEND) && !ib_post_send(lane->sq.qp, &r->rdma.wr, &bad))
 		return true;
 	io->outstanding--;
 	rchar_sq_end(&lane->sq);
@@ -380,8 +378,8 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 		io->failed = true;
 		/* Posting more to this queue pair is useless. */
 		lane->sq.open = false;
-		io->tries += status == IB_WC_REM_ACCESS_ERR ||
-			     status == IB_WC_LOC_PROT_ERR || status == IB_WC_LOC_LEN_ERR;
+		io->tries += status == IB_WC_REM_ACCESS_ERR || status == IB_WC_LOC_PROT_ERR ||
+			     status == IB_WC_LOC_LEN_ERR;
 	} else if (io->write && lane->signal_all) {
 		note_write(io->keys, lane);
 	}
@@ -507,7 +505,7 @@ void rchar_onesided_stop(struct rchar_flow *flow, struct rchar_keys *keys, int e
 }
 
 /* Maximum number of operations that are cancelled while the lock is held once. */
-#define CANCEL_BATCH	64
+#define CANCEL_BATCH 64
 
 static bool cancel_some(struct rchar_flow *flow, struct rchar_io_queue *q, int error,
 			struct list_head *ended)

@@ -88,8 +88,7 @@ void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len)
 
 	for (at = 0; at < len; at += RCHAR_CHUNK_SIZE)
 		ib_dma_sync_single_for_cpu(dev, rxb->dma[at / RCHAR_CHUNK_SIZE],
-					   min_t(u32, len - at, RCHAR_CHUNK_SIZE),
-					   DMA_FROM_DEVICE);
+					   min_t(u32, len - at, RCHAR_CHUNK_SIZE), DMA_FROM_DEVICE);
 }
 
 /**
@@ -106,8 +105,7 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 
 	ib_dma_sync_single_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
 	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
-		ib_dma_sync_single_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE,
-					      DMA_FROM_DEVICE);
+		ib_dma_sync_single_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 }
 
 /**
@@ -251,15 +249,13 @@ void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 
  *
  * Return: bytes copied; fewer than @len when an access to user memory faults or @to is full.
  */
-size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
-		      struct iov_iter *to)
+size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len, struct iov_iter *to)
 {
 	size_t done = 0;
 
 	while (done < len) {
 		u32 at = start + done;
-		size_t n = min_t(size_t, len - done,
-				 RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+		size_t n = min_t(size_t, len - done, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
 		/* Not copy_page_to_iter(): up to Linux 6.4 that function puts the page itself in
 		 * a pipe, like a page of the page cache.
 		 */

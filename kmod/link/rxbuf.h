@@ -16,7 +16,7 @@
 #include "txbuf.h"
 
 /* Payloads up to this size are copied: a segment holds at most twice the memory of its bytes. */
-#define RCHAR_COPY_BREAK	(RCHAR_CHUNK_SIZE / 2 - sizeof(struct rchar_seg))
+#define RCHAR_COPY_BREAK (RCHAR_CHUNK_SIZE / 2 - sizeof(struct rchar_seg))
 
 /**
  * struct rchar_seg - bytes received and not read yet
@@ -82,8 +82,7 @@ struct rchar_seg *rchar_seg_alloc(u32 len);
 u32 rchar_seg_memory(const struct rchar_seg *seg);
 u32 rchar_seg_room(const struct rchar_seg *seg);
 void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 len);
-size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len,
-		      struct iov_iter *to);
+size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len, struct iov_iter *to);
 void rchar_seg_free(struct rchar_seg *seg);
 void rchar_seg_free_list(struct list_head *segs);
 

@@ -15,7 +15,7 @@ struct rchar_traffic;
 struct rchar_txbuf;
 
 /* How long an ack waits for a frame that can carry the ack. */
-#define RCHAR_TRAFFIC_ACK_DELAY_MS	10
+#define RCHAR_TRAFFIC_ACK_DELAY_MS 10
 
 /**
  * struct rchar_traffic_ops - callbacks for frames, implemented by the sessions

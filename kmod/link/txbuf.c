@@ -53,8 +53,7 @@ struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
  * Context: any but hard interrupt.
  * Return: the frame, or NULL without memory or when the account is full.
  */
-struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity,
-					    struct rchar_account *account)
+struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity, struct rchar_account *account)
 {
 	struct rchar_txbuf *txb;
 
@@ -233,10 +232,8 @@ void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev)
 
 	if (!txb->nr_mapped)
 		return;
-	ib_dma_unmap_single(dev, txb->sge[0].addr, txb->sge[0].length,
-			    DMA_TO_DEVICE);
+	ib_dma_unmap_single(dev, txb->sge[0].addr, txb->sge[0].length, DMA_TO_DEVICE);
 	for (i = 1; i < txb->nr_mapped; i++)
-		ib_dma_unmap_page(dev, txb->sge[i].addr, txb->sge[i].length,
-				  DMA_TO_DEVICE);
+		ib_dma_unmap_page(dev, txb->sge[i].addr, txb->sge[i].length, DMA_TO_DEVICE);
 	txb->nr_mapped = 0;
 }

@@ -16,11 +16,11 @@ struct rchar_account;
  * Chunks in the payload of a frame. With the header a frame has at most five SGEs; soft-iWARP
  * allows six (SIW_MAX_SGE).
  */
-#define RCHAR_FRAME_CHUNKS	(RCHAR_CHUNK_SIZE < SZ_64K ? SZ_64K / RCHAR_CHUNK_SIZE : 1)
-#define RCHAR_FRAME_SIZE	(RCHAR_FRAME_CHUNKS * RCHAR_CHUNK_SIZE)
+#define RCHAR_FRAME_CHUNKS (RCHAR_CHUNK_SIZE < SZ_64K ? SZ_64K / RCHAR_CHUNK_SIZE : 1)
+#define RCHAR_FRAME_SIZE   (RCHAR_FRAME_CHUNKS * RCHAR_CHUNK_SIZE)
 
 /* A payload up to this size follows the header in one slab object and one SGE. */
-#define RCHAR_TXBUF_INLINE	1024
+#define RCHAR_TXBUF_INLINE 1024
 
 /**
  * struct rchar_sender - the sender of frames: embedded in a session
@@ -85,8 +85,7 @@ struct rchar_txbuf {
 };
 
 struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp);
-struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity,
-					    struct rchar_account *account);
+struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity, struct rchar_account *account);
 void rchar_txbuf_put(struct rchar_txbuf *txb);
 void rchar_txbuf_put_list(struct list_head *frames);
 void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len);
@@ -100,7 +99,7 @@ static inline void rchar_txbuf_get(struct rchar_txbuf *txb)
 }
 
 /* Estimated memory of a small frame, or of a large frame without its chunks. */
-#define RCHAR_TXBUF_COST	512
+#define RCHAR_TXBUF_COST 512
 
 /* Estimated bytes of memory of a frame. */
 static inline u32 rchar_txbuf_memory(const struct rchar_txbuf *txb)

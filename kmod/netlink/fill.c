@@ -92,15 +92,12 @@ static int put_link_stats(struct sk_buff *skb, const struct rchar_stats *s)
 static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 {
 	return nla_put_u32(skb, RCHAR_A_CHANNEL_MODE, c->mode) ||
-	       nla_put_u32(skb, RCHAR_A_CHANNEL_UID,
-			   from_kuid_munged(&init_user_ns, c->uid)) ||
-	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID,
-			   from_kgid_munged(&init_user_ns, c->gid)) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_UID, from_kuid_munged(&init_user_ns, c->uid)) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID, from_kgid_munged(&init_user_ns, c->gid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, READ_ONCE(c->window)) ||
 	       (c->type == RCHAR_TYPE_STREAM &&
 		nla_put_u32(skb, RCHAR_A_CHANNEL_RENDEZVOUS_MIN, READ_ONCE(c->rendezvous_min))) ||
-	       (c->max_message &&
-		nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, c->max_message)) ||
+	       (c->max_message && nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, c->max_message)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_BACKLOG, READ_ONCE(c->backlog)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, READ_ONCE(c->open_timeout_ms)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS,
@@ -120,8 +117,7 @@ static int put_channel_state(struct sk_buff *skb, struct rchar_channel *channel)
 	if (!reason)
 		return 0;
 	return nla_put_u32(skb, RCHAR_A_CHANNEL_REASON, reason) ||
-	       nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_REASON_AGE_MS, age_ms,
-				 RCHAR_A_CHANNEL_PAD);
+	       nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_REASON_AGE_MS, age_ms, RCHAR_A_CHANNEL_PAD);
 }
 
 static int put_memory(struct sk_buff *skb, const struct rchar_channel *channel)
@@ -135,8 +131,8 @@ static int put_memory(struct sk_buff *skb, const struct rchar_channel *channel)
 	     nla_put_u32(skb, RCHAR_A_CHANNEL_ACCESS, c->access) ||
 	     nla_put_u32(skb, RCHAR_A_CHANNEL_ATOMICS, c->atomics)))
 		return -EMSGSIZE;
-	return nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_PINNED,
-				 atomic64_read(&channel->pinned), RCHAR_A_CHANNEL_PAD);
+	return nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_PINNED, atomic64_read(&channel->pinned),
+				 RCHAR_A_CHANNEL_PAD);
 }
 
 /**
@@ -156,11 +152,8 @@ int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_ROLE, c->role) ||
 	    put_addr(skb, RCHAR_A_CHANNEL_LOCAL, &c->local) ||
 	    put_addr(skb, RCHAR_A_CHANNEL_PEER, &c->peer) ||
-	    (c->remote[0] &&
-	     nla_put_string(skb, RCHAR_A_CHANNEL_REMOTE, c->remote)) ||
-	    put_channel_state(skb, channel) ||
-	    put_settings(skb, c) ||
-	    put_memory(skb, channel) ||
+	    (c->remote[0] && nla_put_string(skb, RCHAR_A_CHANNEL_REMOTE, c->remote)) ||
+	    put_channel_state(skb, channel) || put_settings(skb, c) || put_memory(skb, channel) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MAJOR, MAJOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MINOR, MINOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_SESSIONS, READ_ONCE(channel->nr_sessions)) ||
@@ -180,14 +173,13 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 	if (!nest || nla_put_u32(skb, RCHAR_A_LANE_INDEX, lane->index))
 		return -EMSGSIZE;
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP &&
-	    (nla_put_string(skb, RCHAR_A_LANE_DEVICE,
-			    lane->device) ||
+	    (nla_put_string(skb, RCHAR_A_LANE_DEVICE, lane->device) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEVICE_PORT, lane->port) ||
 	     (admin && nla_put_u32(skb, RCHAR_A_LANE_QPN, lane->qpn)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS,
-			 data_race(lane->tx.credit.tx)) ||	/* a hint */
+			 data_race(lane->tx.credit.tx)) || /* a hint */
 	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED,
-			 data_race(lane->flow->nr_queued)) ||	/* a hint */
+			 data_race(lane->flow->nr_queued)) || /* a hint */
 	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->flow->traffic->tx_max)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, RCHAR_LANE_DEPTH)))
 		return -EMSGSIZE;
@@ -205,8 +197,7 @@ static int put_link_state(struct sk_buff *skb, const struct rchar_link *link)
 	if (link->reason &&
 	    (nla_put_u32(skb, RCHAR_A_LINK_REASON, link->reason) ||
 	     nla_put_u64_64bit(skb, RCHAR_A_LINK_REASON_AGE_MS,
-			       jiffies_to_msecs(jiffies - link->reason_at),
-			       RCHAR_A_LINK_PAD)))
+			       jiffies_to_msecs(jiffies - link->reason_at), RCHAR_A_LINK_PAD)))
 		return -EMSGSIZE;
 	if (link->initiator && link->state == RCHAR_LINK_DOWN)
 		return nla_put_u32(skb, RCHAR_A_LINK_NEXT_MS,
@@ -266,26 +257,21 @@ int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session
 	    nla_put_u32(skb, RCHAR_A_SESSION_INITIATOR, session->initiator) ||
 	    nla_put_string(skb, RCHAR_A_SESSION_CHANNEL, session->channel->config.name) ||
 	    nla_put_u32(skb, RCHAR_A_SESSION_STATE, session->state) ||
-	    (session->reason &&
-	     nla_put_u32(skb, RCHAR_A_SESSION_REASON, session->reason)) ||
-	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_QUEUED,
-			      rchar_session_rx_queued(session),
+	    (session->reason && nla_put_u32(skb, RCHAR_A_SESSION_REASON, session->reason)) ||
+	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_QUEUED, rchar_session_rx_queued(session),
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_MEMORY, session->rx.memory,
 			      RCHAR_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_UNACKED,
-			      rchar_session_tx_unacked(session),
+	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_UNACKED, rchar_session_tx_unacked(session),
 			      RCHAR_A_SESSION_PAD) ||
-	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_WINDOW,
-			      rchar_session_tx_room(session), RCHAR_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_WINDOW, rchar_session_tx_room(session),
+			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_AGE_MS,
-			      jiffies_to_msecs(jiffies - session->created),
-			      RCHAR_A_SESSION_PAD))
+			      jiffies_to_msecs(jiffies - session->created), RCHAR_A_SESSION_PAD))
 		return -EMSGSIZE;
 	if (!link)
 		return 0;
-	return nla_put_u64_64bit(skb, RCHAR_A_SESSION_LINK_ID, link->serial,
-				 RCHAR_A_SESSION_PAD) ||
+	return nla_put_u64_64bit(skb, RCHAR_A_SESSION_LINK_ID, link->serial, RCHAR_A_SESSION_PAD) ||
 	       put_addr(skb, RCHAR_A_SESSION_PEER, &link->peer);
 }
 
@@ -317,18 +303,15 @@ int rchar_fill_info(struct sk_buff *skb)
 	struct rchar_cm_counts counts = rchar_cm_counts();
 
 	return nla_put_string(skb, RCHAR_A_INFO_VERSION, RCHAR_VERSION) ||
-	       nla_put_u32(skb, RCHAR_A_INFO_PROTOCOL,
-			   RCHAR_WIRE_MAJOR << 8 | RCHAR_WIRE_MINOR) ||
-	       nla_put_u32(skb, RCHAR_A_INFO_CHANNELS,
-			   rchar_ledger_count(RCHAR_OBJ_CHANNEL)) ||
+	       nla_put_u32(skb, RCHAR_A_INFO_PROTOCOL, RCHAR_WIRE_MAJOR << 8 | RCHAR_WIRE_MINOR) ||
+	       nla_put_u32(skb, RCHAR_A_INFO_CHANNELS, rchar_ledger_count(RCHAR_OBJ_CHANNEL)) ||
 	       nla_put_u32(skb, RCHAR_A_INFO_LINKS, rchar_ledger_count(RCHAR_OBJ_LINK)) ||
 	       nla_put_u32(skb, RCHAR_A_INFO_DEVICES, rchar_ibdev_count()) ||
 	       nla_put_u64_64bit(skb, RCHAR_A_INFO_REQUESTS_ACCEPTED, counts.accepted,
 				 RCHAR_A_INFO_PAD) ||
 	       nla_put_u64_64bit(skb, RCHAR_A_INFO_REQUESTS_REFUSED, counts.refused,
 				 RCHAR_A_INFO_PAD) ||
-	       nla_put_u64_64bit(skb, RCHAR_A_INFO_REQUESTS_BAD, counts.bad,
-				 RCHAR_A_INFO_PAD) ||
+	       nla_put_u64_64bit(skb, RCHAR_A_INFO_REQUESTS_BAD, counts.bad, RCHAR_A_INFO_PAD) ||
 	       nla_put_u64_64bit(skb, RCHAR_A_INFO_BAD_FRAMES, rchar_link_bad_frames(),
 				 RCHAR_A_INFO_PAD) ||
 	       nla_put_u64_64bit(skb, RCHAR_A_INFO_PEER_MEMORY, rchar_account_held(),

@@ -123,8 +123,8 @@ static int channel_get(struct sk_buff *skb, struct genl_info *info)
 
 static void *dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
 {
-	void *hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
-				&family, NLM_F_MULTI, cmd);
+	void *hdr = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq, &family,
+				NLM_F_MULTI, cmd);
 
 	if (hdr)
 		genl_dump_check_consistent(cb, hdr);
@@ -177,8 +177,7 @@ static int channel_dump(struct sk_buff *skb, struct netlink_callback *cb)
 	while (!ret && (channel = rchar_channel_next(&next))) {
 		if (channel->net == net) {
 			rchar_channel_config_lock();
-			ret = dump_one(skb, cb, RCHAR_CMD_CHANNEL_GET, fill_channel,
-				       channel);
+			ret = dump_one(skb, cb, RCHAR_CMD_CHANNEL_GET, fill_channel, channel);
 			rchar_channel_config_unlock();
 		}
 		if (!ret)
@@ -208,14 +207,11 @@ static int dump_links(struct sk_buff *skb, struct netlink_callback *cb,
 	return skb->len ?: ret;
 }
 
-static int dump_link(struct sk_buff *skb, struct netlink_callback *cb,
-		     struct rchar_link *link)
+static int dump_link(struct sk_buff *skb, struct netlink_callback *cb, struct rchar_link *link)
 {
 	bool admin = netlink_net_capable(cb->skb, CAP_NET_ADMIN);
 
-	return dump_one(skb, cb, RCHAR_CMD_LINK_GET,
-			admin ? fill_link_for_admin : fill_link,
-			link);
+	return dump_one(skb, cb, RCHAR_CMD_LINK_GET, admin ? fill_link_for_admin : fill_link, link);
 }
 
 static int link_dump(struct sk_buff *skb, struct netlink_callback *cb)
@@ -237,7 +233,7 @@ static int dump_sessions_of(struct sk_buff *skb, struct netlink_callback *cb,
 		rchar_session_put(s);
 	}
 	if (!ret)
-		cb->args[1] = 0;	/* begin with the first session of the next link */
+		cb->args[1] = 0; /* begin with the first session of the next link */
 	return ret;
 }
 
@@ -257,8 +253,7 @@ static int link_reset(struct sk_buff *skb, struct genl_info *info)
 		return ret;
 	if (!info->attrs[RCHAR_A_LINK_ID])
 		return rchar_parse_missing(info, "which link? the id is missing");
-	link = rchar_link_find(genl_info_net(info),
-			       nla_get_u64(info->attrs[RCHAR_A_LINK_ID]));
+	link = rchar_link_find(genl_info_net(info), nla_get_u64(info->attrs[RCHAR_A_LINK_ID]));
 	if (!link)
 		return rchar_parse_refuse(info, RCHAR_A_LINK_ID, "no link with that id", -ENOENT);
 	rchar_link_reset(link);
@@ -276,17 +271,17 @@ static int session_kill(struct sk_buff *skb, struct genl_info *info)
 	if (ret)
 		return ret;
 	if (!attrs[RCHAR_A_SESSION_LINK_ID] || !attrs[RCHAR_A_SESSION_ID])
-		return rchar_parse_missing(info, "which session? link id and session id are needed");
-	link = rchar_link_find(genl_info_net(info),
-			       nla_get_u64(attrs[RCHAR_A_SESSION_LINK_ID]));
+		return rchar_parse_missing(info,
+					   "which session? link id and session id are needed");
+	link = rchar_link_find(genl_info_net(info), nla_get_u64(attrs[RCHAR_A_SESSION_LINK_ID]));
 	if (!link)
 		return rchar_parse_refuse(info, RCHAR_A_SESSION_LINK_ID, "no link with that id",
-			      -ENOENT);
+					  -ENOENT);
 	s = rchar_session_find(link, nla_get_u32(attrs[RCHAR_A_SESSION_ID]));
 	rchar_link_put(link);
 	if (!s)
 		return rchar_parse_refuse(info, RCHAR_A_SESSION_ID, "no session with that id",
-			      -ENOENT);
+					  -ENOENT);
 	rchar_session_fail(s, RCHAR_REASON_ADMIN);
 	rchar_session_put(s);
 	return 0;
@@ -312,43 +307,51 @@ static const struct genl_ops ops[] = {
 		.dumpit = channel_dump,
 		.policy = rchar_parse_name_policy,
 		.maxattr = RCHAR_A_CHANNEL_MAX,
-	}, {
+	},
+	{
 		.cmd = RCHAR_CMD_CHANNEL_NEW,
 		.doit = channel_new,
 		.policy = rchar_parse_new_policy,
 		.maxattr = RCHAR_A_CHANNEL_MAX,
 		.flags = GENL_ADMIN_PERM,
-	}, {
+	},
+	{
 		.cmd = RCHAR_CMD_CHANNEL_SET,
 		.doit = channel_set,
 		.policy = rchar_parse_set_policy,
 		.maxattr = RCHAR_A_CHANNEL_MAX,
 		.flags = GENL_ADMIN_PERM,
-	}, {
+	},
+	{
 		.cmd = RCHAR_CMD_CHANNEL_DEL,
 		.doit = channel_del,
 		.policy = rchar_parse_name_policy,
 		.maxattr = RCHAR_A_CHANNEL_MAX,
 		.flags = GENL_ADMIN_PERM,
-	}, {
+	},
+	{
 		.cmd = RCHAR_CMD_LINK_GET,
 		.dumpit = link_dump,
-	}, {
+	},
+	{
 		.cmd = RCHAR_CMD_LINK_RESET,
 		.doit = link_reset,
 		.policy = rchar_parse_link_policy,
 		.maxattr = RCHAR_A_LINK_MAX,
 		.flags = GENL_ADMIN_PERM,
-	}, {
+	},
+	{
 		.cmd = RCHAR_CMD_SESSION_GET,
 		.dumpit = session_dump,
-	}, {
+	},
+	{
 		.cmd = RCHAR_CMD_SESSION_KILL,
 		.doit = session_kill,
 		.policy = rchar_parse_session_policy,
 		.maxattr = RCHAR_A_SESSION_MAX,
 		.flags = GENL_ADMIN_PERM,
-	}, {
+	},
+	{
 		.cmd = RCHAR_CMD_INFO_GET,
 		.doit = info_get,
 	},

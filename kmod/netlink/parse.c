@@ -6,23 +6,33 @@
 #include "proto/frame.h"
 #include "session/channel.h"
 
+/* clang-format off: each is one initializer */
+
 /* Longer than a valid name, so that get_name() can refuse a long name with an explanation. */
-#define NAME_POLICY { .type = NLA_NUL_STRING, .len = 255 }
+#define NAME_POLICY                                \
+	{                                          \
+		.type = NLA_NUL_STRING, .len = 255 \
+	}
+
+#define ADDRESS_POLICY                                                 \
+	{                                                              \
+		.type = NLA_BINARY, .len = sizeof(struct sockaddr_in6) \
+	}
+
+#define SETTINGS_POLICY                                              \
+	[RCHAR_A_CHANNEL_WINDOW] = { .type = NLA_U32 },              \
+	[RCHAR_A_CHANNEL_BACKLOG] = { .type = NLA_U32 },             \
+	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },     \
+	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 }, \
+	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 },           \
+	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 },         \
+	[RCHAR_A_CHANNEL_RENDEZVOUS_MIN] = { .type = NLA_U32 }
+
+/* clang-format on */
 
 const struct nla_policy rchar_parse_name_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_NAME] = NAME_POLICY,
 };
-
-#define SETTINGS_POLICY						\
-	[RCHAR_A_CHANNEL_WINDOW] = { .type = NLA_U32 },		\
-	[RCHAR_A_CHANNEL_BACKLOG] = { .type = NLA_U32 },	\
-	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },	\
-	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 },	\
-	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 },	\
-	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 },	\
-	[RCHAR_A_CHANNEL_RENDEZVOUS_MIN] = { .type = NLA_U32 }
-
-#define ADDRESS_POLICY { .type = NLA_BINARY, .len = sizeof(struct sockaddr_in6) }
 
 const struct nla_policy rchar_parse_new_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_NAME] = NAME_POLICY,
@@ -102,8 +112,7 @@ int rchar_parse_once(struct genl_info *info)
 		u16 type = nla_type(attr);
 
 		if (type < 64 && seen & BIT_ULL(type)) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr,
-					    "this attribute is given twice");
+			NL_SET_ERR_MSG_ATTR(info->extack, attr, "this attribute is given twice");
 			return -EINVAL;
 		}
 		if (type < 64)
@@ -117,9 +126,10 @@ static int get_name(struct genl_info *info, int attr, char *name)
 	const struct nlattr *nla = info->attrs[attr];
 
 	if (!rchar_name_valid(nla_data(nla), strlen(nla_data(nla))))
-		return rchar_parse_refuse(info, attr,
-			      "a name is 1 to 31 of A-Z a-z 0-9 . _ - and begins with a letter or digit",
-			      -EINVAL);
+		return rchar_parse_refuse(
+			info, attr,
+			"a name is 1 to 31 of A-Z a-z 0-9 . _ - and begins with a letter or digit",
+			-EINVAL);
 	nla_strscpy(name, nla, RCHAR_NAME_MAX + 1);
 	return 0;
 }
@@ -154,7 +164,7 @@ static int get_addr(struct genl_info *info, int attr, struct sockaddr_storage *a
 		return rchar_parse_refuse(info, attr, "an address is IPv4 or IPv6", -EAFNOSUPPORT);
 	if (nla_len(nla) != rchar_addr_len(addr))
 		return rchar_parse_refuse(info, attr, "the length does not fit the address family",
-			      -EINVAL);
+					  -EINVAL);
 	return 0;
 }
 
@@ -166,21 +176,20 @@ static const struct setting {
 	u32 max;
 	const char *words;
 } settings[] = {
-	{ RCHAR_A_CHANNEL_WINDOW, offsetof(struct rchar_config, window),
-	  RCHAR_WINDOW_MIN, RCHAR_WINDOW_MAX, "window must be 64k to 256m" },
-	{ RCHAR_A_CHANNEL_RENDEZVOUS_MIN, offsetof(struct rchar_config, rendezvous_min),
-	  0, RCHAR_RENDEZVOUS_MIN_MAX, "rendezvous-min must be 0 to 1g" },
-	{ RCHAR_A_CHANNEL_MAX_MESSAGE, offsetof(struct rchar_config, max_message),
-	  1, RCHAR_MESSAGE_MAX, "max-message must be 1 to 64m" },
-	{ RCHAR_A_CHANNEL_BACKLOG, offsetof(struct rchar_config, backlog),
-	  1, RCHAR_BACKLOG_MAX, "backlog must be 1 to 65535" },
-	{ RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, offsetof(struct rchar_config, open_timeout_ms),
-	  1, RCHAR_TIMEOUT_MS_MAX, "open-timeout must be 1 ms to 24 h" },
-	{ RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS,
-	  offsetof(struct rchar_config, recovery_timeout_ms),
+	{ RCHAR_A_CHANNEL_WINDOW, offsetof(struct rchar_config, window), RCHAR_WINDOW_MIN,
+	  RCHAR_WINDOW_MAX, "window must be 64k to 256m" },
+	{ RCHAR_A_CHANNEL_RENDEZVOUS_MIN, offsetof(struct rchar_config, rendezvous_min), 0,
+	  RCHAR_RENDEZVOUS_MIN_MAX, "rendezvous-min must be 0 to 1g" },
+	{ RCHAR_A_CHANNEL_MAX_MESSAGE, offsetof(struct rchar_config, max_message), 1,
+	  RCHAR_MESSAGE_MAX, "max-message must be 1 to 64m" },
+	{ RCHAR_A_CHANNEL_BACKLOG, offsetof(struct rchar_config, backlog), 1, RCHAR_BACKLOG_MAX,
+	  "backlog must be 1 to 65535" },
+	{ RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, offsetof(struct rchar_config, open_timeout_ms), 1,
+	  RCHAR_TIMEOUT_MS_MAX, "open-timeout must be 1 ms to 24 h" },
+	{ RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, offsetof(struct rchar_config, recovery_timeout_ms),
 	  1, RCHAR_TIMEOUT_MS_MAX, "recovery-timeout must be 1 ms to 24 h" },
-	{ RCHAR_A_CHANNEL_LINGER_MS, offsetof(struct rchar_config, linger_ms),
-	  0, RCHAR_TIMEOUT_MS_MAX, "linger must be 0 to 24 h" },
+	{ RCHAR_A_CHANNEL_LINGER_MS, offsetof(struct rchar_config, linger_ms), 0,
+	  RCHAR_TIMEOUT_MS_MAX, "linger must be 0 to 24 h" },
 };
 
 /**
@@ -196,10 +205,10 @@ int rchar_parse_settings(struct genl_info *info, u32 type)
 
 	if (info->attrs[RCHAR_A_CHANNEL_MAX_MESSAGE] && type != RCHAR_TYPE_MESSAGE)
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_MAX_MESSAGE,
-			      "only message channels have a max-message", -EINVAL);
+					  "only message channels have a max-message", -EINVAL);
 	if (info->attrs[RCHAR_A_CHANNEL_RENDEZVOUS_MIN] && type != RCHAR_TYPE_STREAM)
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_RENDEZVOUS_MIN,
-			      "only stream channels have a rendezvous-min", -EINVAL);
+					  "only stream channels have a rendezvous-min", -EINVAL);
 	for (i = 0; i < ARRAY_SIZE(settings); i++) {
 		const struct setting *s = &settings[i];
 		u32 value;
@@ -240,17 +249,15 @@ static int get_node(struct genl_info *info, struct rchar_config *config)
 		config->mode = nla_get_u32(attrs[RCHAR_A_CHANNEL_MODE]);
 	if (config->mode & ~0777)
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_MODE, "mode must be 0 to 0777",
-			      -ERANGE);
+					  -ERANGE);
 	config->uid = GLOBAL_ROOT_UID;
 	config->gid = GLOBAL_ROOT_GID;
 	if (attrs[RCHAR_A_CHANNEL_UID])
-		config->uid = make_kuid(current_user_ns(),
-					nla_get_u32(attrs[RCHAR_A_CHANNEL_UID]));
+		config->uid = make_kuid(current_user_ns(), nla_get_u32(attrs[RCHAR_A_CHANNEL_UID]));
 	if (!uid_valid(config->uid))
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_UID, "no such uid here", -EINVAL);
 	if (attrs[RCHAR_A_CHANNEL_GID])
-		config->gid = make_kgid(current_user_ns(),
-					nla_get_u32(attrs[RCHAR_A_CHANNEL_GID]));
+		config->gid = make_kgid(current_user_ns(), nla_get_u32(attrs[RCHAR_A_CHANNEL_GID]));
 	if (!gid_valid(config->gid))
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_GID, "no such gid here", -EINVAL);
 	return 0;
@@ -282,10 +289,10 @@ static int get_listen(struct genl_info *info, struct rchar_config *config)
 		return rchar_parse_missing(info, "listen where? the local address is missing");
 	if (info->attrs[RCHAR_A_CHANNEL_PEER])
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_PEER,
-			      "a listening channel has no peer address", -EINVAL);
+					  "a listening channel has no peer address", -EINVAL);
 	if (info->attrs[RCHAR_A_CHANNEL_REMOTE])
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_REMOTE,
-			      "a listening channel has no remote name", -EINVAL);
+					  "a listening channel has no remote name", -EINVAL);
 	ret = get_addr(info, RCHAR_A_CHANNEL_LOCAL, &config->local);
 	if (!ret && !rchar_addr_port(&config->local))
 		rchar_addr_set_port(&config->local, RCHAR_PORT);
@@ -303,7 +310,7 @@ static int get_connect(struct genl_info *info, struct rchar_config *config)
 		return ret;
 	if (rchar_addr_any(&config->peer))
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_PEER,
-			      "the peer's address cannot be the wildcard", -EINVAL);
+					  "the peer's address cannot be the wildcard", -EINVAL);
 	if (!rchar_addr_port(&config->peer))
 		rchar_addr_set_port(&config->peer, RCHAR_PORT);
 	strscpy(config->remote, config->name, sizeof(config->remote));
@@ -319,8 +326,8 @@ static int get_connect(struct genl_info *info, struct rchar_config *config)
 		return ret;
 	if (config->local.ss_family != config->peer.ss_family)
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_LOCAL,
-			      "local and peer address are of different families",
-			      -EINVAL);
+					  "local and peer address are of different families",
+					  -EINVAL);
 	rchar_addr_set_port(&config->local, 0);
 	return 0;
 }
@@ -336,9 +343,10 @@ static int get_region(struct genl_info *info, struct rchar_config *config)
 	if (config->type != RCHAR_TYPE_MEMORY || config->role != RCHAR_ROLE_LISTEN) {
 		for (i = 0; i < ARRAY_SIZE(only); i++)
 			if (attrs[only[i]])
-				return rchar_parse_refuse(info, only[i],
-					      "only a memory channel that listens has a size, an access and atomics",
-					      -EINVAL);
+				return rchar_parse_refuse(
+					info, only[i],
+					"only a memory channel that listens has a size, an access and atomics",
+					-EINVAL);
 		return 0;
 	}
 	if (!attrs[RCHAR_A_CHANNEL_SIZE])
@@ -346,7 +354,7 @@ static int get_region(struct genl_info *info, struct rchar_config *config)
 	config->size = nla_get_u64(attrs[RCHAR_A_CHANNEL_SIZE]);
 	if (!config->size || config->size > RCHAR_REGION_SIZE_MAX)
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_SIZE, "size must be 1 to 512g",
-			      -ERANGE);
+					  -ERANGE);
 	config->access = RCHAR_ACCESS_RW;
 	if (attrs[RCHAR_A_CHANNEL_ACCESS])
 		config->access = nla_get_u32(attrs[RCHAR_A_CHANNEL_ACCESS]);
@@ -393,12 +401,17 @@ int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
 		.recovery_timeout_ms = RCHAR_RECOVERY_TIMEOUT_MS,
 		.linger_ms = RCHAR_LINGER_MS,
 	};
-	ret = rchar_parse_name(info, config->name) ?:
-	      get_type(info, config) ?:
-	      get_role(info, config) ?:
-	      get_region(info, config) ?:
-	      get_node(info, config) ?:
-	      rchar_parse_settings(info, config->type);
+	ret = rchar_parse_name(info, config->name);
+	if (!ret)
+		ret = get_type(info, config);
+	if (!ret)
+		ret = get_role(info, config);
+	if (!ret)
+		ret = get_region(info, config);
+	if (!ret)
+		ret = get_node(info, config);
+	if (!ret)
+		ret = rchar_parse_settings(info, config->type);
 	if (!ret)
 		rchar_parse_apply(info, config);
 	return ret;

@@ -24,33 +24,29 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 	[RCHAR_OP_CREDIT] = { "CREDIT", 0, 0, 0, false },
 	[RCHAR_OP_PING] = { "PING", 0, 0, 0, false },
 	[RCHAR_OP_PONG] = { "PONG", 0, 0, 0, false },
-	[RCHAR_OP_OPEN] = { "OPEN", sizeof(struct rchar_wire_open),
-			    sizeof(struct rchar_wire_open),
+	[RCHAR_OP_OPEN] = { "OPEN", sizeof(struct rchar_wire_open), sizeof(struct rchar_wire_open),
 			    RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_OPENED] = { "OPENED", sizeof(struct rchar_wire_opened),
-			      sizeof(struct rchar_wire_opened) +
-			      sizeof(struct rchar_wire_region),
+			      sizeof(struct rchar_wire_opened) + sizeof(struct rchar_wire_region),
 			      RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_REFUSED] = { "REFUSED", sizeof(struct rchar_wire_status),
-			       sizeof(struct rchar_wire_status),
-			       RCHAR_FRAME_ACK, true },
+			       sizeof(struct rchar_wire_status), RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_DATA] = { "DATA", 1, ANY, RCHAR_FRAME_ACK | RCHAR_FRAME_INSTEAD, true },
 	[RCHAR_OP_MSG] = { "MSG", 1, ANY, RCHAR_FRAME_FLAGS, true },
 	[RCHAR_OP_FIN] = { "FIN", 0, 0, RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_STOP] = { "STOP", 0, 0, RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_RESET] = { "RESET", sizeof(struct rchar_wire_status),
-			     sizeof(struct rchar_wire_status),
-			     RCHAR_FRAME_ACK, true },
+			     sizeof(struct rchar_wire_status), RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_WINDOW] = { "WINDOW", 0, 0, RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_MAP] = { "MAP", sizeof(struct rchar_wire_map), ANY, RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_CALL] = { "CALL", sizeof(struct rchar_wire_call),
-			    sizeof(struct rchar_wire_call), RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_CALL] = { "CALL", sizeof(struct rchar_wire_call), sizeof(struct rchar_wire_call),
+			    RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_RESULT] = { "RESULT", sizeof(struct rchar_wire_result),
 			      sizeof(struct rchar_wire_result), RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_RNDV] = { "RNDV", sizeof(struct rchar_wire_rndv),
-			    sizeof(struct rchar_wire_rndv), RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_RNDV] = { "RNDV", sizeof(struct rchar_wire_rndv), sizeof(struct rchar_wire_rndv),
+			    RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_RNDV_DONE] = { "RNDV_DONE", sizeof(struct rchar_wire_rndv_done),
-			     sizeof(struct rchar_wire_rndv_done), RCHAR_FRAME_ACK, true },
+				 sizeof(struct rchar_wire_rndv_done), RCHAR_FRAME_ACK, true },
 };
 
 /**
@@ -102,8 +98,7 @@ static const struct op_rule *find_rule(u8 op)
  *
  * Return: RCHAR_FRAME_OK, or the first error found.
  */
-enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
-				       u32 byte_len, u32 max_payload)
+enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr, u32 byte_len, u32 max_payload)
 {
 	const struct op_rule *rule = find_rule(hdr->op);
 
@@ -113,8 +108,7 @@ enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
 		return RCHAR_FRAME_BAD_OP;
 	if (hdr->flags & ~rule->flags)
 		return RCHAR_FRAME_BAD_FLAGS;
-	if (hdr->len != byte_len - sizeof(struct rchar_wire_hdr) ||
-	    hdr->len > max_payload ||
+	if (hdr->len != byte_len - sizeof(struct rchar_wire_hdr) || hdr->len > max_payload ||
 	    hdr->len < rule->min_len || hdr->len > rule->max_len)
 		return RCHAR_FRAME_BAD_LENGTH;
 	if (rule->sequenced != (hdr->session != 0))
@@ -171,8 +165,7 @@ const char *rchar_frame_error_name(enum rchar_frame_error err)
 
 static bool name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9');
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 /**
@@ -189,8 +182,7 @@ bool rchar_name_valid(const char *name, size_t len)
 	if (len < 1 || len > RCHAR_NAME_MAX || !name_char(name[0]))
 		return false;
 	for (i = 1; i < len; i++)
-		if (!name_char(name[i]) && name[i] != '.' && name[i] != '_' &&
-		    name[i] != '-')
+		if (!name_char(name[i]) && name[i] != '.' && name[i] != '_' && name[i] != '-')
 			return false;
 	return true;
 }
@@ -204,7 +196,7 @@ static bool max_message_valid(u32 type, u32 max_message)
 	case RCHAR_TYPE_MESSAGE:
 		return max_message && max_message <= RCHAR_WIRE_MESSAGE_MAX;
 	default:
-		return true;	/* an unknown type is refused later */
+		return true; /* an unknown type is refused later */
 	}
 }
 
@@ -221,12 +213,10 @@ enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open)
 	size_t len = strnlen((const char *)open->name, sizeof(open->name));
 	size_t i;
 
-	if (open->flags & ~RCHAR_OPEN_FLAGS || open->reserved[0] ||
-	    open->reserved[1] ||
+	if (open->flags & ~RCHAR_OPEN_FLAGS || open->reserved[0] || open->reserved[1] ||
 	    !max_message_valid(open->type, le32_to_cpu(open->max_message)))
 		return RCHAR_FRAME_BAD_PAYLOAD;
-	if (len == sizeof(open->name) ||
-	    !rchar_name_valid((const char *)open->name, len))
+	if (len == sizeof(open->name) || !rchar_name_valid((const char *)open->name, len))
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	for (i = len; i < sizeof(open->name); i++)
 		if (open->name[i])
@@ -252,16 +242,16 @@ u32 rchar_open_max_message(const struct rchar_wire_open *open)
  *
  * Return: RCHAR_FRAME_OK or RCHAR_FRAME_BAD_PAYLOAD.
  */
-enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened,
-					  u32 type)
+enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened, u32 type)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(opened->reserved); i++)
 		if (opened->reserved[i])
 			return RCHAR_FRAME_BAD_PAYLOAD;
-	return max_message_valid(type, le32_to_cpu(opened->max_message)) ?
-	       RCHAR_FRAME_OK : RCHAR_FRAME_BAD_PAYLOAD;
+	if (!max_message_valid(type, le32_to_cpu(opened->max_message)))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	return RCHAR_FRAME_OK;
 }
 
 /**
@@ -313,14 +303,14 @@ enum rchar_frame_error rchar_map_check(const struct rchar_wire_map *map, u32 len
 	u64 first = le32_to_cpu(map->first), count = le32_to_cpu(map->count), all;
 
 	if (map->reserved[0] || map->reserved[1] || map->reserved[2] ||
-	    map->shift < RCHAR_WIRE_BLOCK_SHIFT_MIN ||
-	    map->shift > RCHAR_WIRE_BLOCK_SHIFT_MAX ||
+	    map->shift < RCHAR_WIRE_BLOCK_SHIFT_MIN || map->shift > RCHAR_WIRE_BLOCK_SHIFT_MAX ||
 	    !count || count > RCHAR_WIRE_MAP_KEYS ||
 	    len != sizeof(*map) + count * sizeof(map->keys[0]))
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	all = ((size - 1) >> map->shift) + 1;
-	return all <= RCHAR_WIRE_BLOCKS_MAX && first + count <= all ?
-	       RCHAR_FRAME_OK : RCHAR_FRAME_BAD_PAYLOAD;
+	if (all > RCHAR_WIRE_BLOCKS_MAX || first + count > all)
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	return RCHAR_FRAME_OK;
 }
 
 /**

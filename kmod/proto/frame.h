@@ -34,7 +34,7 @@ struct rchar_hdr {
 /* Errors of a frame; 0 means that the frame is valid. */
 enum rchar_frame_error {
 	RCHAR_FRAME_OK,
-	RCHAR_FRAME_SHORT,	/* fewer bytes than a header */
+	RCHAR_FRAME_SHORT, /* fewer bytes than a header */
 	RCHAR_FRAME_BAD_OP,
 	RCHAR_FRAME_BAD_FLAGS,
 	RCHAR_FRAME_BAD_LENGTH,
@@ -43,14 +43,13 @@ enum rchar_frame_error {
 	RCHAR_FRAME_BAD_ACK,
 	RCHAR_FRAME_BAD_CREDITS,
 	RCHAR_FRAME_BAD_PAYLOAD,
-	RCHAR_FRAME_BAD_STATE,	/* well formed, but not allowed in the current state */
+	RCHAR_FRAME_BAD_STATE, /* well formed, but not allowed in the current state */
 	__RCHAR_FRAME_ERROR_MAX
 };
 
 void rchar_hdr_encode(struct rchar_wire_hdr *wire, const struct rchar_hdr *hdr);
 void rchar_hdr_decode(struct rchar_hdr *hdr, const struct rchar_wire_hdr *wire);
-enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr,
-				       u32 byte_len, u32 max_payload);
+enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr, u32 byte_len, u32 max_payload);
 bool rchar_op_sequenced(u8 op);
 
 /* Does a frame carry a program's bytes, which the window bounds? All other ops are control. */
@@ -64,8 +63,7 @@ const char *rchar_frame_error_name(enum rchar_frame_error err);
 bool rchar_name_valid(const char *name, size_t len);
 enum rchar_frame_error rchar_open_check(const struct rchar_wire_open *open);
 u32 rchar_open_max_message(const struct rchar_wire_open *open);
-enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened,
-					  u32 type);
+enum rchar_frame_error rchar_opened_check(const struct rchar_wire_opened *opened, u32 type);
 enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region);
 enum rchar_frame_error rchar_rndv_check(const struct rchar_wire_rndv *rndv);
 enum rchar_frame_error rchar_map_check(const struct rchar_wire_map *map, u32 len, u64 size);

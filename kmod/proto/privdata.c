@@ -29,13 +29,10 @@ void rchar_privdata_encode(struct rchar_wire_privdata *wire, const struct rchar_
 
 static bool fields_sane(const struct rchar_privdata *c)
 {
-	return c->link_id &&
-	       c->frame_size >= RCHAR_WIRE_FRAME_MIN &&
-	       c->frame_size <= RCHAR_WIRE_FRAME_MAX &&
-	       c->depth >= RCHAR_WIRE_DEPTH_MIN &&
-	       c->depth <= RCHAR_WIRE_DEPTH_MAX &&
-	       c->lanes >= 1 && c->lanes <= RCHAR_WIRE_LANES_MAX &&
-	       c->lane < c->lanes;
+	return c->link_id && c->frame_size >= RCHAR_WIRE_FRAME_MIN &&
+	       c->frame_size <= RCHAR_WIRE_FRAME_MAX && c->depth >= RCHAR_WIRE_DEPTH_MIN &&
+	       c->depth <= RCHAR_WIRE_DEPTH_MAX && c->lanes >= 1 &&
+	       c->lanes <= RCHAR_WIRE_LANES_MAX && c->lane < c->lanes;
 }
 
 /**

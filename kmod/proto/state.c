@@ -8,12 +8,10 @@
 
 /* Indexed by the old state: the set of legal new states. */
 static const unsigned int lane_moves[] = {
-	[RCHAR_LANE_INIT] = TO(RCHAR_LANE_RESOLVING_ADDR) |
-			    TO(RCHAR_LANE_ACCEPTING) | TO(RCHAR_LANE_CLOSING),
-	[RCHAR_LANE_RESOLVING_ADDR] = TO(RCHAR_LANE_RESOLVING_ROUTE) |
-				      TO(RCHAR_LANE_CLOSING),
-	[RCHAR_LANE_RESOLVING_ROUTE] = TO(RCHAR_LANE_CONNECTING) |
-				       TO(RCHAR_LANE_CLOSING),
+	[RCHAR_LANE_INIT] = TO(RCHAR_LANE_RESOLVING_ADDR) | TO(RCHAR_LANE_ACCEPTING) |
+			    TO(RCHAR_LANE_CLOSING),
+	[RCHAR_LANE_RESOLVING_ADDR] = TO(RCHAR_LANE_RESOLVING_ROUTE) | TO(RCHAR_LANE_CLOSING),
+	[RCHAR_LANE_RESOLVING_ROUTE] = TO(RCHAR_LANE_CONNECTING) | TO(RCHAR_LANE_CLOSING),
 	[RCHAR_LANE_CONNECTING] = TO(RCHAR_LANE_GREETING) | TO(RCHAR_LANE_CLOSING),
 	[RCHAR_LANE_ACCEPTING] = TO(RCHAR_LANE_GREETING) | TO(RCHAR_LANE_CLOSING),
 	[RCHAR_LANE_GREETING] = TO(RCHAR_LANE_UP) | TO(RCHAR_LANE_CLOSING),
@@ -24,27 +22,21 @@ static const unsigned int lane_moves[] = {
 
 static const unsigned int link_moves[] = {
 	[RCHAR_LINK_DOWN] = TO(RCHAR_LINK_CONNECTING) | TO(RCHAR_LINK_DYING),
-	[RCHAR_LINK_CONNECTING] = TO(RCHAR_LINK_UP) | TO(RCHAR_LINK_DOWN) |
-				  TO(RCHAR_LINK_DYING),
+	[RCHAR_LINK_CONNECTING] = TO(RCHAR_LINK_UP) | TO(RCHAR_LINK_DOWN) | TO(RCHAR_LINK_DYING),
 	[RCHAR_LINK_UP] = TO(RCHAR_LINK_DOWN) | TO(RCHAR_LINK_DYING),
 	[RCHAR_LINK_DYING] = 0,
 };
 
 static const unsigned int session_moves[] = {
-	[RCHAR_SESSION_ACCEPTING] = TO(RCHAR_SESSION_OPEN) |
-				    TO(RCHAR_SESSION_DEAD),
-	[RCHAR_SESSION_OPENING] = TO(RCHAR_SESSION_OPEN) |
-				  TO(RCHAR_SESSION_DEAD),
-	[RCHAR_SESSION_WAITING] = TO(RCHAR_SESSION_OPEN) |
-				  TO(RCHAR_SESSION_DEAD),
-	[RCHAR_SESSION_OPEN] = TO(RCHAR_SESSION_CLOSING) |
-			       TO(RCHAR_SESSION_DEAD),
+	[RCHAR_SESSION_ACCEPTING] = TO(RCHAR_SESSION_OPEN) | TO(RCHAR_SESSION_DEAD),
+	[RCHAR_SESSION_OPENING] = TO(RCHAR_SESSION_OPEN) | TO(RCHAR_SESSION_DEAD),
+	[RCHAR_SESSION_WAITING] = TO(RCHAR_SESSION_OPEN) | TO(RCHAR_SESSION_DEAD),
+	[RCHAR_SESSION_OPEN] = TO(RCHAR_SESSION_CLOSING) | TO(RCHAR_SESSION_DEAD),
 	[RCHAR_SESSION_CLOSING] = TO(RCHAR_SESSION_DEAD),
 	[RCHAR_SESSION_DEAD] = 0,
 };
 
-static bool legal(const unsigned int *moves, size_t n, unsigned int from,
-		  unsigned int to)
+static bool legal(const unsigned int *moves, size_t n, unsigned int from, unsigned int to)
 {
 	return from < n && to < n && moves[from] & TO(to);
 }
@@ -74,8 +66,7 @@ bool rchar_link_move_legal(enum rchar_link_state from, enum rchar_link_state to)
  * @from: the old state
  * @to: the new state
  */
-bool rchar_session_move_legal(enum rchar_session_state from,
-			      enum rchar_session_state to)
+bool rchar_session_move_legal(enum rchar_session_state from, enum rchar_session_state to)
 {
 	return legal(session_moves, ARRAY_SIZE(session_moves), from, to);
 }

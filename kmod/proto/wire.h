@@ -9,12 +9,12 @@
 
 #include <linux/types.h>
 
-#define RCHAR_WIRE_MAGIC	0x52484352u	/* "RCHR" */
-#define RCHAR_WIRE_MAJOR	1
-#define RCHAR_WIRE_MINOR	0
-#define RCHAR_WIRE_NONCE_LEN	16
-#define RCHAR_WIRE_MAC_LEN	32
-#define RCHAR_WIRE_NAME_LEN	32	/* zero padded */
+#define RCHAR_WIRE_MAGIC     0x52484352u /* "RCHR" */
+#define RCHAR_WIRE_MAJOR     1
+#define RCHAR_WIRE_MINOR     0
+#define RCHAR_WIRE_NONCE_LEN 16
+#define RCHAR_WIRE_MAC_LEN   32
+#define RCHAR_WIRE_NAME_LEN  32 /* zero padded */
 
 /* Limits of the values that a peer may announce for its receive side. */
 #define RCHAR_WIRE_DEPTH_MIN	4
@@ -29,7 +29,7 @@
  * The last fragment of a message takes this many bytes of the window in addition to its length:
  * about the memory that a small message uses. The window thus bounds many small messages, too.
  */
-#define RCHAR_WIRE_MESSAGE_COST	256
+#define RCHAR_WIRE_MESSAGE_COST 256
 
 /*
  * Private data of the connection request and, with the same layout, of the reply. An InfiniBand
@@ -39,107 +39,107 @@ struct rchar_wire_privdata {
 	__le32 magic;
 	__u8 major;
 	__u8 minor;
-	__u8 lane;		/* index of the lane that this connection serves */
-	__u8 lanes;		/* number of lanes that the sender wants */
-	__le64 link_id;		/* chosen by the initiator, random */
-	__le32 epoch;		/* chosen by the acceptor; 0: the initiator has no epoch */
-	__le32 attempt;		/* counted by the initiator; echoed */
-	__le32 caps;		/* RCHAR_CAP_*; unknown bits are ignored */
-	__le32 frame_size;	/* payload bytes of each receive buffer */
-	__le16 depth;		/* receive buffers posted: the peer's first credits */
-	__le16 flags;		/* reserved */
-	__le32 resume;		/* next sequence number expected from the peer */
+	__u8 lane;	   /* index of the lane that this connection serves */
+	__u8 lanes;	   /* number of lanes that the sender wants */
+	__le64 link_id;	   /* chosen by the initiator, random */
+	__le32 epoch;	   /* chosen by the acceptor; 0: the initiator has no epoch */
+	__le32 attempt;	   /* counted by the initiator; echoed */
+	__le32 caps;	   /* RCHAR_CAP_*; unknown bits are ignored */
+	__le32 frame_size; /* payload bytes of each receive buffer */
+	__le16 depth;	   /* receive buffers posted: the peer's first credits */
+	__le16 flags;	   /* reserved */
+	__le32 resume;	   /* next sequence number expected from the peer */
 	__u8 nonce[RCHAR_WIRE_NONCE_LEN];
 };
 
 /* Private data of a reject (at most 148 bytes). */
 struct rchar_wire_reject {
 	__le32 magic;
-	__u8 major;		/* the newest version that the sender supports */
+	__u8 major; /* the newest version that the sender supports */
 	__u8 minor;
-	__le16 reason;		/* enum rchar_reason */
-	__le32 error;		/* errno, asm-generic numbering, for logs */
+	__le16 reason; /* enum rchar_reason */
+	__le32 error;  /* errno, asm-generic numbering, for logs */
 	__le32 reserved;
 };
 
 /* One SEND is one frame: this header, then len bytes of payload. */
 struct rchar_wire_hdr {
-	__u8 op;		/* enum rchar_op */
-	__u8 flags;		/* RCHAR_FRAME_* */
-	__le16 credits;		/* receive buffers newly posted by the sender */
+	__u8 op;	/* enum rchar_op */
+	__u8 flags;	/* RCHAR_FRAME_* */
+	__le16 credits; /* receive buffers newly posted by the sender */
 	__le32 len;
-	__le32 session;		/* 0 in frames about the lane */
-	__le32 seq;		/* 0 in frames that are not sequenced */
-	__le32 ack;		/* next sequence number that the sender expects */
-	__le32 window;		/* offset up to which the receiver may send in this session */
+	__le32 session; /* 0 in frames about the lane */
+	__le32 seq;	/* 0 in frames that are not sequenced */
+	__le32 ack;	/* next sequence number that the sender expects */
+	__le32 window;	/* offset up to which the receiver may send in this session */
 };
 
 /* HELLO and READY. */
 struct rchar_wire_hello {
-	__u8 nonce[RCHAR_WIRE_NONCE_LEN];	/* from the receiver's private data */
-	__u8 mac[RCHAR_WIRE_MAC_LEN];		/* zero without authentication */
+	__u8 nonce[RCHAR_WIRE_NONCE_LEN]; /* from the receiver's private data */
+	__u8 mac[RCHAR_WIRE_MAC_LEN];	  /* zero without authentication */
 };
 
 struct rchar_wire_open {
-	__u8 type;		/* enum rchar_channel_type */
-	__u8 flags;		/* RCHAR_OPEN_* */
+	__u8 type;  /* enum rchar_channel_type */
+	__u8 flags; /* RCHAR_OPEN_* */
 	__u8 reserved[2];
-	__le32 max_message;	/* of the opener's channel; 0 for streams */
+	__le32 max_message; /* of the opener's channel; 0 for streams */
 	__u8 name[RCHAR_WIRE_NAME_LEN];
 };
 
 /* Both directions use the smaller of the two channels' max_message. */
 struct rchar_wire_opened {
-	__le32 max_message;	/* the smaller limit of both channels; 0 for streams */
+	__le32 max_message; /* the smaller limit of both channels; 0 for streams */
 	__u8 reserved[4];
 };
 
 /* Follows struct rchar_wire_opened in the OPENED of a memory channel. */
 struct rchar_wire_region {
-	__le64 size;		/* bytes */
-	__u8 access;		/* enum rchar_access */
-	__u8 atomics;		/* enum rchar_atomics */
+	__le64 size;  /* bytes */
+	__u8 access;  /* enum rchar_access */
+	__u8 atomics; /* enum rchar_atomics */
 	__u8 reserved[6];
 };
 
 /* MAP: keys of the region's blocks, valid on one connection. */
 struct rchar_wire_map {
-	__le32 attempt;		/* identifies the connection: attempt of its private data */
-	__le32 first;		/* index of the first block */
-	__le32 count;		/* keys that follow, one for each block */
-	__u8 shift;		/* a block has 1 << shift bytes; offsets in a block start at 0 */
+	__le32 attempt; /* identifies the connection: attempt of its private data */
+	__le32 first;	/* index of the first block */
+	__le32 count;	/* keys that follow, one for each block */
+	__u8 shift;	/* a block has 1 << shift bytes; offsets in a block start at 0 */
 	__u8 reserved[3];
 	__le32 keys[];
 };
 
 /* CALL: ask the exporter's kernel to execute an operation. */
 struct rchar_wire_call {
-	__u8 call;		/* enum rchar_call */
+	__u8 call; /* enum rchar_call */
 	__u8 reserved[3];
-	__le32 id;		/* chosen by the caller; echoed */
-	__le64 offset;		/* of the word, a multiple of 8; 0 when the call uses no word */
+	__le32 id;     /* chosen by the caller; echoed */
+	__le64 offset; /* of the word, a multiple of 8; 0 when the call uses no word */
 	__le64 operand;
 	__le64 compare;
 };
 
 /* RNDV offers a rendezvous: the receiver can READ the next bytes from the sender's memory. */
 struct rchar_wire_rndv {
-	__le32 id;		/* chosen by the sender; echoed */
-	__le32 attempt;		/* identifies the connection on which the key is valid */
+	__le32 id;	/* chosen by the sender; echoed */
+	__le32 attempt; /* identifies the connection on which the key is valid */
 	__le32 key;
-	__le32 offset;		/* where the bytes begin, under the key */
-	__le32 len;		/* bytes */
+	__le32 offset; /* where the bytes begin, under the key */
+	__le32 len;    /* bytes */
 	__le32 reserved;
 };
 
 struct rchar_wire_rndv_done {
 	__le32 id;
-	__le32 status;		/* enum rchar_rndv_status */
+	__le32 status; /* enum rchar_rndv_status */
 };
 
 enum rchar_rndv_status {
-	RCHAR_RNDV_OK,		/* the receiver has the bytes */
-	RCHAR_RNDV_REFUSED,	/* the receiver wants the bytes in frames */
+	RCHAR_RNDV_OK,	    /* the receiver has the bytes */
+	RCHAR_RNDV_REFUSED, /* the receiver wants the bytes in frames */
 	__RCHAR_RNDV_STATUS_MAX
 };
 
@@ -147,51 +147,51 @@ enum rchar_rndv_status {
  * Limits of the length of one RNDV. A shorter rendezvous would use more memory than the number of
  * bytes that the window counts.
  */
-#define RCHAR_WIRE_RNDV_MIN	(64u << 10)
-#define RCHAR_WIRE_RNDV_MAX	(1u << 20)
+#define RCHAR_WIRE_RNDV_MIN (64u << 10)
+#define RCHAR_WIRE_RNDV_MAX (1u << 20)
 
 struct rchar_wire_result {
 	__le32 id;
-	__le32 status;		/* enum rchar_call_status */
-	__le64 old;		/* the word before the call */
+	__le32 status; /* enum rchar_call_status */
+	__le64 old;    /* the word before the call */
 };
 
 enum rchar_call {
-	RCHAR_CALL_FENCE = 1,	/* no operation: RESULT shows that earlier writes are complete */
+	RCHAR_CALL_FENCE = 1, /* no operation: RESULT shows that earlier writes are complete */
 	RCHAR_CALL_ADD,
 	RCHAR_CALL_CAS,
-	RCHAR_CALL_RING,	/* ring the doorbell; operand: 32-bit value for the exporter */
+	RCHAR_CALL_RING, /* ring the doorbell; operand: 32-bit value for the exporter */
 	__RCHAR_CALL_MAX
 };
 
 enum rchar_call_status {
 	RCHAR_CALL_OK,
-	RCHAR_CALL_RANGE,	/* outside of the region */
+	RCHAR_CALL_RANGE, /* outside of the region */
 	RCHAR_CALL_READ_ONLY,
-	RCHAR_CALL_UNSUPPORTED,	/* the device executes atomics of this region, not the kernel */
+	RCHAR_CALL_UNSUPPORTED, /* the device executes atomics of this region, not the kernel */
 	__RCHAR_CALL_STATUS_MAX
 };
 
 /* Limits of the size of a block: 4 KiB to 1 GiB. */
-#define RCHAR_WIRE_BLOCK_SHIFT_MIN	12
-#define RCHAR_WIRE_BLOCK_SHIFT_MAX	30
+#define RCHAR_WIRE_BLOCK_SHIFT_MIN 12
+#define RCHAR_WIRE_BLOCK_SHIFT_MAX 30
 /* Maximum number of blocks of a region: the importer needs memory for their keys. */
-#define RCHAR_WIRE_BLOCKS_MAX	(1u << 20)
+#define RCHAR_WIRE_BLOCKS_MAX	   (1u << 20)
 /* Maximum number of keys in one MAP: with the header, MAP is smaller than a page. */
-#define RCHAR_WIRE_MAP_KEYS		1000
+#define RCHAR_WIRE_MAP_KEYS	   1000
 
 /* REFUSED and RESET. */
 struct rchar_wire_status {
-	__le32 reason;		/* enum rchar_reason */
-	__le32 error;		/* errno, asm-generic numbering, for logs */
+	__le32 reason; /* enum rchar_reason */
+	__le32 error;  /* errno, asm-generic numbering, for logs */
 };
 
 enum rchar_op {
 	/* about the lane: session 0, not sequenced, never replayed */
 	RCHAR_OP_HELLO = 1,
 	RCHAR_OP_READY,
-	RCHAR_OP_CREDIT,	/* carries nothing but credits and ack */
-	RCHAR_OP_PING,		/* the receiver answers at once with PONG */
+	RCHAR_OP_CREDIT, /* carries nothing but credits and ack */
+	RCHAR_OP_PING,	 /* the receiver answers at once with PONG */
 	RCHAR_OP_PONG,
 	/* about a session: sequenced, replayed after a reconnect */
 	RCHAR_OP_OPEN = 16,
@@ -199,29 +199,29 @@ enum rchar_op {
 	RCHAR_OP_REFUSED,
 	RCHAR_OP_DATA,
 	RCHAR_OP_MSG,
-	RCHAR_OP_FIN,		/* the sender of FIN sends no more data */
-	RCHAR_OP_STOP,		/* the sender of STOP wants no more data */
-	RCHAR_OP_RESET,		/* the session is over */
-	RCHAR_OP_WINDOW,	/* carries nothing but window */
-	RCHAR_OP_MAP,		/* acceptor to initiator: keys of a region */
-	RCHAR_OP_CALL,		/* initiator to acceptor, in a memory session */
-	RCHAR_OP_RESULT,	/* acceptor to initiator: answer to CALL */
-	RCHAR_OP_RNDV,		/* stream: offer the next bytes for a READ */
-	RCHAR_OP_RNDV_DONE,		/* answer to RNDV */
+	RCHAR_OP_FIN,	    /* the sender of FIN sends no more data */
+	RCHAR_OP_STOP,	    /* the sender of STOP wants no more data */
+	RCHAR_OP_RESET,	    /* the session is over */
+	RCHAR_OP_WINDOW,    /* carries nothing but window */
+	RCHAR_OP_MAP,	    /* acceptor to initiator: keys of a region */
+	RCHAR_OP_CALL,	    /* initiator to acceptor, in a memory session */
+	RCHAR_OP_RESULT,    /* acceptor to initiator: answer to CALL */
+	RCHAR_OP_RNDV,	    /* stream: offer the next bytes for a READ */
+	RCHAR_OP_RNDV_DONE, /* answer to RNDV */
 	RCHAR_OP_MAX
 };
 
-#define RCHAR_FRAME_ACK		0x01	/* the receiver acknowledges at once */
-#define RCHAR_FRAME_FIRST	0x02	/* MSG: first fragment */
-#define RCHAR_FRAME_LAST	0x04	/* MSG: last fragment */
-#define RCHAR_FRAME_FLAGS	0x07	/* flags allowed in MSG */
-#define RCHAR_FRAME_INSTEAD	0x08	/* DATA: carries the bytes of the previous RNDV */
+#define RCHAR_FRAME_ACK	    0x01 /* the receiver acknowledges at once */
+#define RCHAR_FRAME_FIRST   0x02 /* MSG: first fragment */
+#define RCHAR_FRAME_LAST    0x04 /* MSG: last fragment */
+#define RCHAR_FRAME_FLAGS   0x07 /* flags allowed in MSG */
+#define RCHAR_FRAME_INSTEAD 0x08 /* DATA: carries the bytes of the previous RNDV */
 
-#define RCHAR_OPEN_NOSEND	0x01	/* opened read-only: as if FIN followed */
-#define RCHAR_OPEN_NORECV	0x02	/* opened write-only: as if STOP followed */
-#define RCHAR_OPEN_FLAGS	0x03
+#define RCHAR_OPEN_NOSEND 0x01 /* opened read-only: as if FIN followed */
+#define RCHAR_OPEN_NORECV 0x02 /* opened write-only: as if STOP followed */
+#define RCHAR_OPEN_FLAGS  0x03
 
 /* Capabilities: none in version 1.0. */
-#define RCHAR_CAP_NONE		0
+#define RCHAR_CAP_NONE 0
 
 #endif /* RCHAR_WIRE_H */

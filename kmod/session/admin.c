@@ -19,8 +19,7 @@ static int admin_attach(struct rchar_channel *channel)
 	if (config->role == RCHAR_ROLE_LISTEN)
 		channel->listener = rchar_listener_get(channel->net, &config->local);
 	else
-		channel->link = rchar_link_connect(channel->net, &config->local,
-						   &config->peer);
+		channel->link = rchar_link_connect(channel->net, &config->local, &config->peer);
 	return channel->listener || channel->link ? 0 : -ENOMEM;
 }
 
@@ -97,7 +96,7 @@ static int admin_add(struct rchar_channel *channel, struct netlink_ext_ack *exta
 	return 0;
 
 err_detach:
-	fail_sessions(channel);	/* a program may already have opened the node */
+	fail_sessions(channel); /* a program may already have opened the node */
 	admin_detach(channel);
 err_unlist:
 	rchar_channel_unlist(channel);

@@ -17,9 +17,9 @@
 #include "link/listener.h"
 #include "type.h"
 
-static DEFINE_MUTEX(channels_mutex);	/* protects both tables, and the settings */
-static DEFINE_XARRAY_ALLOC(channels);	/* by id; lookups under RCU */
-static DEFINE_HASHTABLE(names, 10);	/* by name: each frame of a peer may cause a lookup */
+static DEFINE_MUTEX(channels_mutex);  /* protects both tables, and the settings */
+static DEFINE_XARRAY_ALLOC(channels); /* by id; lookups under RCU */
+static DEFINE_HASHTABLE(names, 10);   /* by name: each frame of a peer may cause a lookup */
 static dev_t first_dev;
 static struct class channel_class = { .name = "rchar" };
 
@@ -115,13 +115,11 @@ struct rchar_channel *rchar_channel_find(struct net *net, const char *name)
 	return channel;
 }
 
-static bool listens_at(const struct rchar_channel *channel,
-		       const struct sockaddr_storage *local)
+static bool listens_at(const struct rchar_channel *channel, const struct sockaddr_storage *local)
 {
 	const struct sockaddr_storage *addr = &channel->config.local;
 
-	return channel->config.role == RCHAR_ROLE_LISTEN &&
-	       addr->ss_family == local->ss_family &&
+	return channel->config.role == RCHAR_ROLE_LISTEN && addr->ss_family == local->ss_family &&
 	       rchar_addr_port(addr) == rchar_addr_port(local) &&
 	       (rchar_addr_any(addr) || rchar_addr_same_host(addr, local));
 }
@@ -146,8 +144,7 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 	hash_for_each_possible_rcu(names, channel, name_entry, channel_hash_of(name)) {
 		walked++;
 		if (channel->net == net && !strcmp(channel->config.name, name) &&
-		    listens_at(channel, local) &&
-		    kobject_get_unless_zero(&channel->dev.kobj)) {
+		    listens_at(channel, local) && kobject_get_unless_zero(&channel->dev.kobj)) {
 			found = channel;
 			break;
 		}
@@ -250,11 +247,12 @@ int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack 
 		if (other->net == channel->net)
 			NL_SET_ERR_MSG(extack, "a channel of that name exists");
 		else
-			NL_SET_ERR_MSG(extack, "a channel of that name exists in another network namespace");
+			NL_SET_ERR_MSG(extack,
+				       "a channel of that name exists in another network namespace");
 		return -EEXIST;
 	}
-	ret = xa_alloc(&channels, &channel->id, NULL,
-		       XA_LIMIT(0, RCHAR_CHANNELS_MAX - 1), GFP_KERNEL);
+	ret = xa_alloc(&channels, &channel->id, NULL, XA_LIMIT(0, RCHAR_CHANNELS_MAX - 1),
+		       GFP_KERNEL);
 	if (ret) {
 		if (ret == -EBUSY)
 			NL_SET_ERR_MSG(extack, "there are 4096 channels already");
@@ -276,7 +274,7 @@ int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack 
 void rchar_channel_enlist(struct rchar_channel *channel)
 {
 	lockdep_assert_held(&channels_mutex);
-	xa_store(&channels, channel->id, channel, GFP_KERNEL);	/* reserved: cannot fail */
+	xa_store(&channels, channel->id, channel, GFP_KERNEL); /* reserved: cannot fail */
 	hash_add_rcu(names, &channel->name_entry, channel_hash_of(channel->config.name));
 }
 
@@ -296,17 +294,14 @@ void rchar_channel_unlist(struct rchar_channel *channel)
 /* ---- state ---- */
 
 static enum rchar_channel_state listen_state(struct rchar_listener *listener,
-					     enum rchar_reason *reason,
-					     unsigned long *at)
+					     enum rchar_reason *reason, unsigned long *at)
 {
 	*reason = READ_ONCE(listener->reason);
 	*at = READ_ONCE(listener->reason_at);
-	return READ_ONCE(listener->cm_id) ? RCHAR_CHANNEL_LISTENING :
-					    RCHAR_CHANNEL_WAITING;
+	return READ_ONCE(listener->cm_id) ? RCHAR_CHANNEL_LISTENING : RCHAR_CHANNEL_WAITING;
 }
 
-static enum rchar_channel_state connect_state(struct rchar_link *link,
-					      enum rchar_reason *reason,
+static enum rchar_channel_state connect_state(struct rchar_link *link, enum rchar_reason *reason,
 					      unsigned long *at)
 {
 	enum rchar_channel_state state;

@@ -20,20 +20,20 @@ struct rchar_listener;
 struct rchar_type;
 
 /* Defaults and limits of the settings; netlink/parse.c enforces the limits. */
-#define RCHAR_WINDOW_DEFAULT		(1u << 20)
-#define RCHAR_RENDEZVOUS_MIN_DEFAULT	(256u << 10)
-#define RCHAR_RENDEZVOUS_MIN_MAX		(1u << 30)
-#define RCHAR_WINDOW_MIN		(64u << 10)
-#define RCHAR_WINDOW_MAX		(256u << 20)
-#define RCHAR_MESSAGE_DEFAULT		(1u << 20)
-#define RCHAR_MESSAGE_MAX		RCHAR_WIRE_MESSAGE_MAX
-#define RCHAR_BACKLOG_DEFAULT		128
-#define RCHAR_BACKLOG_MAX		65535
-#define RCHAR_OPEN_TIMEOUT_MS		30000
-#define RCHAR_RECOVERY_TIMEOUT_MS	60000
-#define RCHAR_LINGER_MS			30000
-#define RCHAR_TIMEOUT_MS_MAX		(24u * 3600 * 1000)
-#define RCHAR_CHANNELS_MAX		4096
+#define RCHAR_WINDOW_DEFAULT	     (1u << 20)
+#define RCHAR_RENDEZVOUS_MIN_DEFAULT (256u << 10)
+#define RCHAR_RENDEZVOUS_MIN_MAX     (1u << 30)
+#define RCHAR_WINDOW_MIN	     (64u << 10)
+#define RCHAR_WINDOW_MAX	     (256u << 20)
+#define RCHAR_MESSAGE_DEFAULT	     (1u << 20)
+#define RCHAR_MESSAGE_MAX	     RCHAR_WIRE_MESSAGE_MAX
+#define RCHAR_BACKLOG_DEFAULT	     128
+#define RCHAR_BACKLOG_MAX	     65535
+#define RCHAR_OPEN_TIMEOUT_MS	     30000
+#define RCHAR_RECOVERY_TIMEOUT_MS    60000
+#define RCHAR_LINGER_MS		     30000
+#define RCHAR_TIMEOUT_MS_MAX	     (24u * 3600 * 1000)
+#define RCHAR_CHANNELS_MAX	     4096
 
 /**
  * struct rchar_config - configuration of a channel, set by the administrator

@@ -120,10 +120,9 @@ int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait)
 		return ret;
 	if (nowait)
 		return -EAGAIN;
-	return wait_event_interruptible(s->tx.wait,
-					!rchar_session_opening(s) &&
-					(rchar_session_write_error(s) ||
-					 rchar_session_writable(s)));
+	return wait_event_interruptible(s->tx.wait, !rchar_session_opening(s) &&
+							    (rchar_session_write_error(s) ||
+							     rchar_session_writable(s)));
 }
 
 static int wait_open(struct rchar_session *s)
@@ -147,8 +146,7 @@ static int wait_open(struct rchar_session *s)
  */
 int rchar_chardev_open(struct inode *inode, struct file *file)
 {
-	struct rchar_channel *channel = container_of(inode->i_cdev, struct rchar_channel,
-						     cdev);
+	struct rchar_channel *channel = container_of(inode->i_cdev, struct rchar_channel, cdev);
 	struct rchar_session *s;
 	u8 flags = 0;
 	int ret;
@@ -292,8 +290,7 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 	spin_lock_bh(&s->lock);
 	info->state = s->state;
 	info->reason = s->reason;
-	info->shut = shut_halves(s->shut, RCHAR_SESSION_FIN_SENT,
-				 RCHAR_SESSION_STOP_SENT);
+	info->shut = shut_halves(s->shut, RCHAR_SESSION_FIN_SENT, RCHAR_SESSION_STOP_SENT);
 	info->peer_shut = shut_halves(s->shut, RCHAR_SESSION_FIN_RECEIVED,
 				      RCHAR_SESSION_STOP_RECEIVED);
 	info->window = s->window;
@@ -331,8 +328,7 @@ bool rchar_chardev_is_info(unsigned int cmd)
  *
  * Return: 0; -EINVAL when the size is 0; -EFAULT.
  */
-long rchar_chardev_put_info(const struct rchar_info *info, unsigned int cmd,
-			    void __user *arg)
+long rchar_chardev_put_info(const struct rchar_info *info, unsigned int cmd, void __user *arg)
 {
 	unsigned int size = _IOC_SIZE(cmd);
 	unsigned int known = min_t(unsigned int, size, sizeof(*info));

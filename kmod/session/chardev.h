@@ -23,8 +23,8 @@ static inline bool rchar_chardev_nowait(const struct kiocb *iocb)
  */
 static inline gfp_t rchar_chardev_gfp(const struct kiocb *iocb)
 {
-	return (iocb->ki_flags & IOCB_NOWAIT ? GFP_NOWAIT : RCHAR_GFP_PROGRAM) |
-	       __GFP_ACCOUNT | __GFP_NOWARN;
+	return (iocb->ki_flags & IOCB_NOWAIT ? GFP_NOWAIT : RCHAR_GFP_PROGRAM) | __GFP_ACCOUNT |
+	       __GFP_NOWARN;
 }
 
 int rchar_chardev_lock(struct mutex *mutex, bool nowait);
@@ -40,8 +40,7 @@ __poll_t rchar_chardev_poll(struct file *file, poll_table *wait);
 int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync);
 int rchar_chardev_fasync(int fd, struct file *file, int on);
 bool rchar_chardev_is_info(unsigned int cmd);
-long rchar_chardev_put_info(const struct rchar_info *info, unsigned int cmd,
-			    void __user *arg);
+long rchar_chardev_put_info(const struct rchar_info *info, unsigned int cmd, void __user *arg);
 long rchar_chardev_info_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 void rchar_chardev_fdinfo(struct seq_file *seq, struct file *file);

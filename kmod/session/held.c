@@ -133,8 +133,9 @@ bool rchar_session_may_linger(struct rchar_session *s)
 /* RCHAR_SESSION_COST covers FIN and other control frames, but not MAP. */
 static u32 memory_of(const struct rchar_txbuf *txb)
 {
-	return rchar_op_carries_data(txb->hdr.op) || txb->hdr.op == RCHAR_OP_MAP ?
-	       rchar_txbuf_memory(txb) : 0;
+	if (rchar_op_carries_data(txb->hdr.op) || txb->hdr.op == RCHAR_OP_MAP)
+		return rchar_txbuf_memory(txb);
+	return 0;
 }
 
 /**

@@ -8,7 +8,7 @@
 #include "type.h"
 
 /* Delay before the retry of a control frame that found no memory. */
-#define NOMEM_RETRY_MS		10
+#define NOMEM_RETRY_MS 10
 
 /* ---- timer ---- */
 
@@ -18,7 +18,7 @@ static void session_arm(struct rchar_session *s, unsigned long at)
 
 	rchar_session_get(s);
 	if (mod_delayed_work(rchar_session_wq, &s->timer.work, delay))
-		rchar_session_put(s);	/* the timer was armed and already has a reference */
+		rchar_session_put(s); /* the timer was armed and already has a reference */
 }
 
 static unsigned long session_earlier(unsigned long a, unsigned long b)
@@ -79,7 +79,7 @@ static void session_end(struct rchar_session *s, enum rchar_reason reason, int e
 	if (leaves_something(s))
 		session_arm(s, jiffies);
 	else if (cancel_delayed_work(&s->timer.work))
-		rchar_session_put(s);	/* never the last */
+		rchar_session_put(s); /* never the last */
 }
 
 /*
@@ -96,7 +96,7 @@ static void leave_table(struct rchar_session *s)
 		return;
 	xa_erase_bh(&s->link->sessions, s->id);
 	atomic_dec(&s->link->nr_sessions);
-	rchar_session_put(s);	/* never the last */
+	rchar_session_put(s); /* never the last */
 }
 
 /**
@@ -203,7 +203,7 @@ void rchar_session_delete(struct rchar_session *session)
 	spin_unlock_bh(&session->lock);
 	rchar_seg_free_list(&dropped);
 	if (waiting)
-		rchar_session_put(session);	/* the backlog's reference; never the last */
+		rchar_session_put(session); /* the backlog's reference; never the last */
 }
 
 /**
@@ -221,7 +221,7 @@ void rchar_session_maybe_finish(struct rchar_session *s)
 }
 
 /* Frames taken under one hold of the flow's lock, to keep the hold short. */
-#define PURGE_BATCH	64
+#define PURGE_BATCH 64
 
 /* Take back the frames of a DEAD session that were never sent. */
 static void purge_unsent(struct rchar_session *s)
@@ -232,8 +232,8 @@ static void purge_unsent(struct rchar_session *s)
 
 	do {
 		spin_lock_bh(&s->lock);
-		n = s->flow ? rchar_flow_take_unsent(s->flow, &s->tx.sender, &taken,
-						     PURGE_BATCH) : 0;
+		n = s->flow ? rchar_flow_take_unsent(s->flow, &s->tx.sender, &taken, PURGE_BATCH) :
+			      0;
 		list_for_each_entry(txb, &taken, queue)
 			rchar_session_frame_gone(s, txb);
 		spin_unlock_bh(&s->lock);
@@ -286,8 +286,8 @@ static void session_bury(struct rchar_session *s)
  */
 void rchar_session_timer_work(struct work_struct *work)
 {
-	struct rchar_session *s = container_of(to_delayed_work(work),
-					       struct rchar_session, timer.work);
+	struct rchar_session *s = container_of(to_delayed_work(work), struct rchar_session,
+					       timer.work);
 	bool late;
 
 	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
@@ -387,14 +387,14 @@ void rchar_session_close(struct rchar_session *session)
 		rchar_session_fail_locked(session, RCHAR_REASON_PEER_LIMIT);
 	} else if (session->state == RCHAR_SESSION_OPEN) {
 		session->timer.deadline = jiffies +
-			msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
+					  msecs_to_jiffies(READ_ONCE(channel->config.linger_ms));
 		rchar_session_move(session, RCHAR_SESSION_CLOSING);
 		cancel = type->cancel;
 		if (type->closed)
 			type->closed(session);
 		/* FIN alone ends a session of a type without halves. */
-		rchar_session_shut(session, type->halves ? RCHAR_SHUT_RD | RCHAR_SHUT_WR :
-							   RCHAR_SHUT_WR);
+		rchar_session_shut(session,
+				   type->halves ? RCHAR_SHUT_RD | RCHAR_SHUT_WR : RCHAR_SHUT_WR);
 		rchar_session_maybe_finish(session);
 	} else {
 		rchar_session_fail_locked(session, RCHAR_REASON_CLOSED);

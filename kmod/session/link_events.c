@@ -45,8 +45,7 @@ static void session_dropped(struct rchar_txbuf *txb)
 /* ---- up and down ---- */
 
 static void for_each(struct rchar_link *link,
-		     void (*fn)(struct rchar_session *s, unsigned long arg),
-		     unsigned long arg)
+		     void (*fn)(struct rchar_session *s, unsigned long arg), unsigned long arg)
 {
 	struct rchar_session *s;
 	u32 id = 0;

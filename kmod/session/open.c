@@ -22,12 +22,12 @@ static int start_opening(struct rchar_session *s, struct rchar_link *link)
 	u32 id;
 
 	lockdep_assert_held(&s->lock);
-	if (xa_alloc_cyclic_bh(&link->sessions, &id, s, xa_limit_32b,
-			       &link->next_session, GFP_ATOMIC) < 0) {
+	if (xa_alloc_cyclic_bh(&link->sessions, &id, s, xa_limit_32b, &link->next_session,
+			       GFP_ATOMIC) < 0) {
 		s->state = RCHAR_SESSION_DEAD;
 		return -ENOMEM;
 	}
-	rchar_session_get(s);	/* the table's reference */
+	rchar_session_get(s); /* the table's reference */
 	rchar_session_bind(s, link, id);
 	/* When the link is down, session_up() sends OPEN later. */
 	if (READ_ONCE(link->state) == RCHAR_LINK_UP)
@@ -72,8 +72,7 @@ static struct rchar_session *open_connect(struct rchar_channel *channel, u8 open
 static struct rchar_session *first_waiting(struct rchar_channel *channel)
 {
 	lockdep_assert_held(&channel->lock);
-	return list_first_entry_or_null(&channel->waiting, struct rchar_session,
-					wait_entry);
+	return list_first_entry_or_null(&channel->waiting, struct rchar_session, wait_entry);
 }
 
 /**
@@ -168,8 +167,9 @@ static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_
  */
 struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags)
 {
-	return channel->config.role == RCHAR_ROLE_CONNECT ?
-	       open_connect(channel, open_flags) : open_listen(channel, open_flags);
+	if (channel->config.role == RCHAR_ROLE_CONNECT)
+		return open_connect(channel, open_flags);
+	return open_listen(channel, open_flags);
 }
 
 /* ---- OPEN from the peer ---- */
@@ -195,8 +195,7 @@ static int session_refuse(struct rchar_link *link, u32 id, enum rchar_reason rea
  * against the peer: twice the window, see "Memory bounds" in Documentation/design.rst. If that does
  * not fit in half the peer's budget, the window is smaller until a program opens the session.
  */
-static struct rchar_session *create_waiting(struct rchar_channel *channel,
-					    struct rchar_link *link)
+static struct rchar_session *create_waiting(struct rchar_channel *channel, struct rchar_link *link)
 {
 	u32 small = min(READ_ONCE(channel->config.window), RCHAR_WINDOW_MIN);
 	struct rchar_session *s;
@@ -225,17 +224,15 @@ static void give_back(struct rchar_session *s, struct rchar_link *link)
 }
 
 /* Give the peer's session to a program that waits in open(), or add the session to the backlog. */
-static enum rchar_reason take_peer(struct rchar_channel *channel,
-				   struct rchar_link *link, const struct rchar_hdr *hdr,
-				   const struct rchar_wire_open *open)
+static enum rchar_reason take_peer(struct rchar_channel *channel, struct rchar_link *link,
+				   const struct rchar_hdr *hdr, const struct rchar_wire_open *open)
 {
 	struct rchar_session *s;
 
 	lockdep_assert_held(&channel->lock);
 	if (channel->dead)
 		return RCHAR_REASON_NO_CHANNEL;
-	s = list_first_entry_or_null(&channel->acceptors, struct rchar_session,
-				     wait_entry);
+	s = list_first_entry_or_null(&channel->acceptors, struct rchar_session, wait_entry);
 	if (!s) {
 		if (!rchar_account_leaves_room(atomic_read(&link->account->waiting),
 					       channel->nr_waiting,
@@ -268,7 +265,7 @@ static enum rchar_reason take_peer(struct rchar_channel *channel,
 		rchar_session_move(s, RCHAR_SESSION_OPEN);
 		rchar_session_shut(s, open_flags_shut(s->open_flags));
 	} else {
-		rchar_session_get(s);	/* the backlog's reference */
+		rchar_session_get(s); /* the backlog's reference */
 		list_add_tail(&s->wait_entry, &channel->waiting);
 		WRITE_ONCE(s->in_backlog, true);
 		WRITE_ONCE(channel->nr_waiting, channel->nr_waiting + 1);
@@ -306,8 +303,7 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
 	if (*err)
 		return 0;
-	channel = rchar_channel_find_listening(link->net, &link->local,
-					       (const char *)open.name);
+	channel = rchar_channel_find_listening(link->net, &link->local, (const char *)open.name);
 	if (!channel)
 		return session_refuse(link, hdr->session, RCHAR_REASON_NO_CHANNEL);
 	reason = RCHAR_REASON_WRONG_TYPE;

@@ -9,12 +9,11 @@
 #include "type.h"
 
 /* Delay before OPEN is sent again to a peer whose backlog was full. */
-#define BACKLOG_RETRY_MS	50
+#define BACKLOG_RETRY_MS 50
 /* Capacity of a segment that consecutive small frames share until a program reads them. */
-#define SHARED_SEG		(PAGE_SIZE - sizeof(struct rchar_seg))
+#define SHARED_SEG	 (PAGE_SIZE - sizeof(struct rchar_seg))
 
-static enum rchar_frame_error receive_opened(struct rchar_session *s,
-					     const struct rchar_hdr *hdr,
+static enum rchar_frame_error receive_opened(struct rchar_session *s, const struct rchar_hdr *hdr,
 					     struct rchar_rxbuf *rxb)
 {
 	const struct rchar_type *type = s->type;
@@ -211,8 +210,7 @@ static void receive_window(struct rchar_session *s, u32 window)
 }
 
 /* Handle a frame. The caller holds the session's lock and a reference. */
-static enum rchar_frame_error dispatch(struct rchar_session *s,
-				       const struct rchar_hdr *hdr,
+static enum rchar_frame_error dispatch(struct rchar_session *s, const struct rchar_hdr *hdr,
 				       struct rchar_rxbuf *rxb, int *ret)
 {
 	enum rchar_frame_error err = RCHAR_FRAME_OK;

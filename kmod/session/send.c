@@ -7,9 +7,9 @@
 #include "type.h"
 
 /* Estimated memory of a queued frame, without its payload. */
-#define FRAME_COST		RCHAR_TXBUF_COST
+#define FRAME_COST RCHAR_TXBUF_COST
 /* Frames that a session may always have queued, however small its window is. */
-#define FRAMES_MIN		64u
+#define FRAMES_MIN 64u
 
 /* Move the edge. While the session is in the backlog, the edge of create_waiting() remains. */
 static void advertise_window(struct rchar_session *s)
@@ -254,8 +254,7 @@ int rchar_session_write_error(struct rchar_session *session)
 void rchar_session_wake_writers(struct rchar_session *session)
 {
 	if (rchar_session_writable(session) && wq_has_sleeper(&session->tx.wait))
-		wake_up_interruptible_poll(&session->tx.wait,
-					   EPOLLOUT | EPOLLWRNORM);
+		wake_up_interruptible_poll(&session->tx.wait, EPOLLOUT | EPOLLWRNORM);
 }
 
 /* Return 0 if data may be queued now. */

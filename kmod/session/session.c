@@ -177,8 +177,7 @@ void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id
  * @peer_window: the first window that the peer granted
  * @peer_max_message: longest message of the peer's channel
  */
-void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
-			      u32 peer_max_message)
+void rchar_session_set_opened(struct rchar_session *s, u32 peer_window, u32 peer_max_message)
 {
 	lockdep_assert_held(&s->lock);
 	s->opened = true;
@@ -193,10 +192,9 @@ void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
  */
 void rchar_session_wake(struct rchar_session *s)
 {
-	wake_up_interruptible_poll(&s->rx.wait, EPOLLIN | EPOLLRDNORM | EPOLLRDHUP |
-				   EPOLLHUP | EPOLLERR);
-	wake_up_interruptible_poll(&s->tx.wait, EPOLLOUT | EPOLLWRNORM | EPOLLHUP |
-				   EPOLLERR);
+	wake_up_interruptible_poll(&s->rx.wait,
+				   EPOLLIN | EPOLLRDNORM | EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+	wake_up_interruptible_poll(&s->tx.wait, EPOLLOUT | EPOLLWRNORM | EPOLLHUP | EPOLLERR);
 	wake_up_interruptible(&s->tx.ack_wait);
 	kill_fasync(&s->async, SIGIO, POLL_IN);
 }
@@ -240,8 +238,7 @@ void rchar_session_consume(struct rchar_session *session, u32 bytes)
 	spin_lock_bh(&session->lock);
 	session->rx.window.read += bytes;
 	if (rchar_rx_window_due(&session->rx.window, session->window) &&
-	    session->state == RCHAR_SESSION_OPEN &&
-	    !(session->shut & RCHAR_SESSION_FIN_RECEIVED)) {
+	    session->state == RCHAR_SESSION_OPEN && !(session->shut & RCHAR_SESSION_FIN_RECEIVED)) {
 		session->wanted |= BIT(RCHAR_OP_WINDOW);
 		rchar_session_send_wanted(session);
 	}
@@ -320,10 +317,9 @@ __poll_t rchar_session_poll(struct rchar_session *session)
 	if (halves & (RCHAR_SESSION_FIN_RECEIVED | RCHAR_SESSION_STOP_SENT))
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLRDHUP;
 	if (session->state == RCHAR_SESSION_DEAD)
-		mask |= EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM | EPOLLERR |
-			EPOLLHUP;
+		mask |= EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM | EPOLLERR | EPOLLHUP;
 	else if (halves & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
-		mask |= EPOLLOUT | EPOLLWRNORM;	/* write() fails with EPIPE, without waiting */
+		mask |= EPOLLOUT | EPOLLWRNORM; /* write() fails with EPIPE, without waiting */
 	else if (session->state == RCHAR_SESSION_OPEN && rchar_session_writable(session))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (halves & RCHAR_SESSION_FIN_RECEIVED && halves & RCHAR_SESSION_FIN_SENT)

@@ -19,10 +19,10 @@ struct rchar_channel;
 struct rchar_type;
 
 /* Halves that are shut. A bit that is set stays set. */
-#define RCHAR_SESSION_FIN_SENT		0x01	/* this host writes no more */
-#define RCHAR_SESSION_STOP_SENT		0x02	/* this host reads no more */
-#define RCHAR_SESSION_FIN_RECEIVED	0x04	/* the peer writes no more */
-#define RCHAR_SESSION_STOP_RECEIVED	0x08	/* the peer reads no more */
+#define RCHAR_SESSION_FIN_SENT	    0x01 /* this host writes no more */
+#define RCHAR_SESSION_STOP_SENT	    0x02 /* this host reads no more */
+#define RCHAR_SESSION_FIN_RECEIVED  0x04 /* the peer writes no more */
+#define RCHAR_SESSION_STOP_RECEIVED 0x08 /* the peer reads no more */
 
 /**
  * struct rchar_session_tx - the sending half

@@ -15,9 +15,9 @@ struct rchar_seg;
  * Limit of the replies that may wait on one flow. Each OPEN, CALL or RNDV of the peer asks for a
  * reply. A peer that keeps asking and takes no replies loses the connection.
  */
-#define RCHAR_REPLIES_MAX	2048
+#define RCHAR_REPLIES_MAX  2048
 /* Bytes that a session is assumed to use, with its OPENED, WINDOW and RESET frames. */
-#define RCHAR_SESSION_COST	(1024 + 3 * RCHAR_TXBUF_COST)
+#define RCHAR_SESSION_COST (1024 + 3 * RCHAR_TXBUF_COST)
 
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 					   enum rchar_session_state state, gfp_t gfp);
@@ -33,8 +33,7 @@ enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rc
 void rchar_session_unhold_importer(struct rchar_session *s, struct rchar_link *link);
 void rchar_session_importer_gone(struct rchar_session *s);
 void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id);
-void rchar_session_set_opened(struct rchar_session *s, u32 peer_window,
-			      u32 peer_max_message);
+void rchar_session_set_opened(struct rchar_session *s, u32 peer_window, u32 peer_max_message);
 void rchar_session_frame_queued(struct rchar_session *s, const struct rchar_txbuf *txb);
 void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf *txb);
 void rchar_session_wake(struct rchar_session *s);

@@ -20,15 +20,15 @@
 #include "session/type.h"
 
 /* Most pages of a block: 1 MiB. Devices may allow fewer. */
-#define BLOCK_PAGES_MAX		256
+#define BLOCK_PAGES_MAX 256
 
 /*
  * A peer that accepts frames one by one delays every batch of registrations. Other sessions of the
  * lane wait for the lock meanwhile. More than SLOW_MAX batches of one region that each take longer
  * than SLOW_MS fail the lane.
  */
-#define SLOW_MS			4000
-#define SLOW_MAX		3
+#define SLOW_MS	 4000
+#define SLOW_MAX 3
 
 /*
  * A workqueue of its own: registering waits for completions, and the teardown of lanes waits for
@@ -149,8 +149,7 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 	lockdep_assert_held(&export_mrs_of(lane)->lock);
 	export->shift = block_shift(lane->cm_id->device);
 	export->nr = ((export->region->size - 1) >> export->shift) + 1;
-	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks),
-				  GFP_KERNEL | __GFP_NOWARN);
+	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks), GFP_KERNEL | __GFP_NOWARN);
 	if (!export->blocks) {
 		export->nr = 0;
 		return -ENOMEM;
@@ -170,8 +169,8 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 
 /* ---- MAP frames for the peer ---- */
 
-static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 attempt,
-				     u32 first, u32 count)
+static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 attempt, u32 first,
+				     u32 count)
 {
 	u32 len = sizeof(struct rchar_wire_map) + count * sizeof(__le32), i;
 	struct rchar_wire_map map = {
@@ -195,8 +194,8 @@ static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 atte
 
 static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 {
-	u32 room = (rchar_session_frame_max(export->session) -
-		    sizeof(struct rchar_wire_map)) / sizeof(__le32);
+	u32 room = (rchar_session_frame_max(export->session) - sizeof(struct rchar_wire_map)) /
+		   sizeof(__le32);
 	u32 first, count, n = 0;
 	LIST_HEAD(frames);
 	int ret;
@@ -304,7 +303,7 @@ static void export_update(struct rchar_session *s)
 
 	rchar_session_get(s);
 	if (!queue_work(export_wq, &export->work))
-		rchar_session_put(s);	/* never the last reference */
+		rchar_session_put(s); /* never the last reference */
 }
 
 static int export_create(struct rchar_session *s)
@@ -402,7 +401,7 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	ok = open_session(s, link, hdr);
 	spin_unlock(&s->lock);
 	if (ok)
-		return RCHAR_REASON_NONE;	/* the link's table now owns the reference */
+		return RCHAR_REASON_NONE; /* the link's table now owns the reference */
 	rchar_session_unhold_importer(s, link);
 	rchar_session_put(s);
 	return RCHAR_REASON_NO_MEMORY;

@@ -9,7 +9,7 @@
 #include "link/mr.h"
 
 /* MAP frames that a session may queue in addition to the MAP frames of two connections. */
-#define RCHAR_EXPORT_STALE_MAX	8
+#define RCHAR_EXPORT_STALE_MAX 8
 
 struct rchar_lane;
 struct rchar_region;

@@ -18,15 +18,15 @@
 #include "transfer.h"
 
 /* Synchronous requests pin memory for at least this many bytes. Fewer bytes are copied. */
-#define PIN_MIN		PAGE_SIZE
+#define PIN_MIN	     PAGE_SIZE
 /* Most bytes of one copied transfer. */
-#define BOUNCE_MAX	(64u << 10)
+#define BOUNCE_MAX   (64u << 10)
 /* Most unacknowledged calls of a session, including calls whose callers were killed. */
-#define CALLS_MAX	1024
+#define CALLS_MAX    1024
 /* Callers completed with the lock held once; bounds the lock's hold time. */
-#define BURY_BATCH	64
+#define BURY_BATCH   64
 /* Most bytes of one transfer of a program's memory. */
-#define TRANSFER_MAX	((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
+#define TRANSFER_MAX ((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
 
 /**
  * struct call - a CALL that waits for its RESULT
@@ -147,8 +147,7 @@ static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
 	struct rchar_import *import = import_of(s);
 	int ret;
 
-	BUILD_BUG_ON(sizeof(*map) + RCHAR_WIRE_MAP_KEYS * sizeof(map->keys[0]) >
-		     RCHAR_CHUNK_SIZE);
+	BUILD_BUG_ON(sizeof(*map) + RCHAR_WIRE_MAP_KEYS * sizeof(map->keys[0]) > RCHAR_CHUNK_SIZE);
 	*err = rchar_map_check(map, hdr->len, import->keys.size);
 	if (*err)
 		return 0;
@@ -203,8 +202,7 @@ static int import_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
 
 /* ---- calls ---- */
 
-static int queue_call(struct rchar_session *s, struct call *call,
-		      struct rchar_wire_call *wire)
+static int queue_call(struct rchar_session *s, struct call *call, struct rchar_wire_call *wire)
 {
 	struct rchar_txbuf *txb;
 	LIST_HEAD(frames);
@@ -298,8 +296,8 @@ static struct rchar_transfer *pinned_transfer(struct rchar_session *s, struct ki
 }
 
 /* Transfer through bounce pages. Return the bytes or a negative errno. */
-static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb,
-			 struct iov_iter *iter, size_t len, bool write)
+static ssize_t copy_some(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
+			 size_t len, bool write)
 {
 	size_t want = min_t(size_t, len, BOUNCE_MAX);
 	struct rchar_transfer *t;
@@ -331,8 +329,8 @@ out:
 	return ret;
 }
 
-static ssize_t import_pin_some(struct rchar_session *s, struct kiocb *iocb,
-			       struct iov_iter *iter, size_t len, bool write)
+static ssize_t import_pin_some(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
+			       size_t len, bool write)
 {
 	struct rchar_transfer *t = pinned_transfer(s, iocb, iter, len, write);
 	ssize_t ret;
@@ -350,8 +348,8 @@ static ssize_t import_pin_some(struct rchar_session *s, struct kiocb *iocb,
 	return ret;
 }
 
-static ssize_t import_sync_rw(struct rchar_session *s, struct kiocb *iocb,
-			      struct iov_iter *iter, size_t len, bool write)
+static ssize_t import_sync_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
+			      size_t len, bool write)
 {
 	bool pin = user_backed_iter(iter);
 	ssize_t done = 0, ret = 0;
@@ -372,8 +370,8 @@ static ssize_t import_sync_rw(struct rchar_session *s, struct kiocb *iocb,
 }
 
 /* Submit an asynchronous transfer. Return -EAGAIN if the request cannot be asynchronous. */
-static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb,
-			struct iov_iter *iter, size_t len, bool write)
+static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
+			size_t len, bool write)
 {
 	size_t before = iov_iter_count(iter);
 	struct rchar_transfer *t;

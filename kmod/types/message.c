@@ -148,8 +148,7 @@ static ssize_t send_message(struct rchar_session *s, struct iov_iter *from, gfp_
 }
 
 /* Return bytes, a negative errno, or 0 when the caller must try again. */
-static ssize_t write_once(struct rchar_session *s, struct kiocb *iocb,
-			  struct iov_iter *from)
+static ssize_t write_once(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *from)
 {
 	size_t len = iov_iter_count(from);
 	int ret;
@@ -192,8 +191,7 @@ static ssize_t message_write_iter(struct kiocb *iocb, struct iov_iter *from)
 /* ---- frames from the peer ---- */
 
 /* Receive one fragment. Readers see a message only after its last fragment has arrived. */
-static enum rchar_frame_error receive_msg(struct rchar_session *s,
-					  const struct rchar_hdr *hdr,
+static enum rchar_frame_error receive_msg(struct rchar_session *s, const struct rchar_hdr *hdr,
 					  struct rchar_rxbuf *rxb)
 {
 	bool first = hdr->flags & RCHAR_FRAME_FIRST, last = hdr->flags & RCHAR_FRAME_LAST;
@@ -219,9 +217,8 @@ static enum rchar_frame_error receive_msg(struct rchar_session *s,
 	m->partial = last ? 0 : len;
 	if (rchar_session_data_unwanted(s))
 		return RCHAR_FRAME_OK;
-	seg = hdr->len <= RCHAR_COPY_BREAK ?
-	      rchar_rxbuf_take_copy(rxb, hdr->len, hdr->len) :
-	      rchar_rxbuf_take(rxb, hdr->len);
+	seg = hdr->len <= RCHAR_COPY_BREAK ? rchar_rxbuf_take_copy(rxb, hdr->len, hdr->len) :
+					     rchar_rxbuf_take(rxb, hdr->len);
 	seg->last = last;
 	rchar_session_queue_seg(s, seg);
 	if (first)

@@ -58,7 +58,7 @@ void rchar_region_put(struct rchar_region *region)
 }
 
 /* Check the available memory again after this many pages: others allocate meanwhile. */
-#define CHECK_PAGES	(SZ_16M >> PAGE_SHIFT)
+#define CHECK_PAGES (SZ_16M >> PAGE_SHIFT)
 
 /* If a region took all available pages, the OOM killer would kill other programs. */
 static bool region_fits(unsigned long pages)
@@ -78,8 +78,8 @@ static int alloc_pages_of(struct rchar_region *region)
 		return -ENOMEM;
 	for (i = 0; i < region->nr_pages; i++) {
 		/* Do not invoke the OOM killer: a request for too much memory fails. */
-		region->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO |
-					      __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+		region->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN |
+					      __GFP_RETRY_MAYFAIL);
 		if (!region->pages[i])
 			return -ENOMEM;
 		if (fatal_signal_pending(current))
@@ -199,8 +199,8 @@ static void region_ring(struct rchar_region *region, u32 value)
  * Context: any but hard interrupt.
  * Return: enum rchar_call_status.
  */
-u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call,
-		      bool peer, u64 *old)
+u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call, bool peer,
+		      u64 *old)
 {
 	u64 offset = le64_to_cpu(call->offset), operand = le64_to_cpu(call->operand);
 
@@ -219,8 +219,8 @@ u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call 
 	if (call->call == RCHAR_CALL_ADD)
 		*old = atomic64_fetch_add(operand, region_word_at(region, offset));
 	else
-		*old = atomic64_cmpxchg(region_word_at(region, offset),
-					le64_to_cpu(call->compare), operand);
+		*old = atomic64_cmpxchg(region_word_at(region, offset), le64_to_cpu(call->compare),
+					operand);
 	return RCHAR_CALL_OK;
 }
 
@@ -260,8 +260,7 @@ struct region_file {
 
 static int region_open(struct inode *inode, struct file *file)
 {
-	struct rchar_channel *channel = container_of(inode->i_cdev, struct rchar_channel,
-						     cdev);
+	struct rchar_channel *channel = container_of(inode->i_cdev, struct rchar_channel, cdev);
 	struct region_file *f = kzalloc(sizeof(*f), RCHAR_GFP_PROGRAM);
 
 	if (!f)
@@ -307,8 +306,7 @@ static ssize_t region_copy(struct kiocb *iocb, struct iov_iter *iter,
 		size_t n = min_t(size_t, left, PAGE_SIZE - at);
 		size_t got;
 
-		got = copy(page_address(region->pages[iocb->ki_pos >> PAGE_SHIFT]) + at, n,
-			   iter);
+		got = copy(page_address(region->pages[iocb->ki_pos >> PAGE_SHIFT]) + at, n, iter);
 		iocb->ki_pos += got;
 		done += got;
 		left -= got;
@@ -451,8 +449,8 @@ static int region_execute(struct file *file, const struct rchar_atomic *a, u64 *
  * Return: 0; -EBADF, -EFAULT, -EINVAL; or the error of @execute.
  */
 long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
-			       int (*execute)(struct file *file,
-					      const struct rchar_atomic *a, u64 *old))
+			       int (*execute)(struct file *file, const struct rchar_atomic *a,
+					      u64 *old))
 {
 	struct rchar_atomic a;
 	int ret;
@@ -462,8 +460,7 @@ long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *ar
 		return -EBADF;
 	if (copy_from_user(&a, arg, sizeof(a)))
 		return -EFAULT;
-	if (a.flags || a.offset % 8 ||
-	    (a.op != RCHAR_ATOMIC_ADD && a.op != RCHAR_ATOMIC_CAS))
+	if (a.flags || a.offset % 8 || (a.op != RCHAR_ATOMIC_ADD && a.op != RCHAR_ATOMIC_CAS))
 		return -EINVAL;
 	ret = execute(file, &a, &a.old);
 	return ret ?: put_user(a.old, &arg->old);

@@ -52,11 +52,11 @@ struct rchar_region {
 
 void rchar_region_put(struct rchar_region *region);
 long rchar_region_atomic_ioctl(struct file *file, struct rchar_atomic __user *arg,
-			       int (*execute)(struct file *file,
-					      const struct rchar_atomic *a, u64 *old));
+			       int (*execute)(struct file *file, const struct rchar_atomic *a,
+					      u64 *old));
 void rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_call *call);
-u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call,
-		      bool peer, u64 *old);
+u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call, bool peer,
+		      u64 *old);
 int rchar_region_call_errno(u32 status);
 
 static inline void rchar_region_get(struct rchar_region *region)

@@ -54,8 +54,8 @@ bool rchar_rndv_expect(struct rchar_session *session, struct rchar_rndv_reader *
 		       const struct iov_iter *to);
 ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader *reader,
 			 struct iov_iter *to);
-enum rchar_frame_error rchar_rndv_receive(struct rchar_session *session,
-					  struct rchar_rxbuf *rxb, int *ret);
+enum rchar_frame_error rchar_rndv_receive(struct rchar_session *session, struct rchar_rxbuf *rxb,
+					  int *ret);
 bool rchar_rndv_open(const struct rchar_session *session);
 void rchar_rndv_in_over(struct rchar_session *session);
 void rchar_rndv_in_stop(struct rchar_session *session);

@@ -22,15 +22,15 @@
 #include "session/session_priv.h"
 #include "transfer.h"
 
-#define CHUNKS_MAX	DIV_ROUND_UP(RCHAR_WIRE_RNDV_MAX, RCHAR_CHUNK_SIZE)
+#define CHUNKS_MAX DIV_ROUND_UP(RCHAR_WIRE_RNDV_MAX, RCHAR_CHUNK_SIZE)
 
 static struct workqueue_struct *rndv_wq;
 
 enum rndv_state {
-	WAITING,	/* @work is queued; a reader may still take the rendezvous */
-	HELD,		/* a reader owns the rendezvous, and @work is not queued */
-	WORKING,	/* @work owns the rendezvous; a reader may have given it back */
-	POSTED,		/* @work has submitted the READ; @work runs again when the READ ends */
+	WAITING, /* @work is queued; a reader may still take the rendezvous */
+	HELD,	 /* a reader owns the rendezvous, and @work is not queued */
+	WORKING, /* @work owns the rendezvous; a reader may have given it back */
+	POSTED,	 /* @work has submitted the READ; @work runs again when the READ ends */
 };
 
 /**
@@ -243,8 +243,7 @@ bool rchar_rndv_expect(struct rchar_session *session, struct rchar_rndv_reader *
 
 	reader->room = iov_iter_count(to);
 	reader->in = NULL;
-	if (!user_backed_iter(to) || reader->room < RCHAR_WIRE_RNDV_MIN ||
-	    signal_pending(current))
+	if (!user_backed_iter(to) || reader->room < RCHAR_WIRE_RNDV_MIN || signal_pending(current))
 		return false;
 	spin_lock_bh(&session->lock);
 	if (rndv->in && rndv_in_fits(session, reader, rndv->in) && take_from_work(rndv->in))
@@ -392,8 +391,8 @@ static struct rchar_rndv_in *rndv_in_create(struct rchar_session *s,
  *
  * Return: RCHAR_FRAME_OK, or the error in the frame.
  */
-enum rchar_frame_error rchar_rndv_receive(struct rchar_session *session,
-					  struct rchar_rxbuf *rxb, int *ret)
+enum rchar_frame_error rchar_rndv_receive(struct rchar_session *session, struct rchar_rxbuf *rxb,
+					  int *ret)
 {
 	struct rchar_rndv *rndv = rchar_session_priv(session);
 	struct rchar_wire_rndv wire;

@@ -22,7 +22,7 @@
 #include "session/session_priv.h"
 
 /* The maximum at any alignment. */
-#define PAGES_MAX	(RCHAR_WIRE_RNDV_MAX / PAGE_SIZE + 1)
+#define PAGES_MAX (RCHAR_WIRE_RNDV_MAX / PAGE_SIZE + 1)
 static_assert(PAGES_MAX <= RCHAR_MR_PAGES);
 
 /**
@@ -108,8 +108,7 @@ static bool rndv_out_enlist(struct rchar_rndv_out *b)
 
 	mutex_lock(&mrs->lock);
 	ok = READ_ONCE(b->lane->state) == RCHAR_LANE_UP &&
-	     !rchar_mr_map(mrs, &b->mr, b->pages, b->nr_pages, b->offset, b->len,
-			   DMA_TO_DEVICE);
+	     !rchar_mr_map(mrs, &b->mr, b->pages, b->nr_pages, b->offset, b->len, DMA_TO_DEVICE);
 	if (ok) {
 		/* If registering fails, the lane fails. Its teardown calls rndv_lane_gone(). */
 		list_add(&b->owner.entry, &mrs->owners);
@@ -249,7 +248,7 @@ static bool pointless(struct rchar_rndv_out *b)
 }
 
 /* Time for the peer to complete a READ that has begun. */
-#define GRACE	(HZ / 2)
+#define GRACE (HZ / 2)
 
 /*
  * Wait until the peer has read the bytes, has refused, or can no longer read. Invalidating the

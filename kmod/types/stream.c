@@ -73,8 +73,8 @@ static ssize_t wait_for_bytes(struct rchar_session *s, struct iov_iter *to)
 
 	if (!rchar_rndv_expect(s, &reader, to))
 		return rchar_chardev_wait_readable(s, to);
-	ret = wait_event_interruptible(s->rx.wait, READ_ONCE(reader.in) ||
-				       rchar_chardev_may_read(s));
+	ret = wait_event_interruptible(s->rx.wait,
+				       READ_ONCE(reader.in) || rchar_chardev_may_read(s));
 	done = rchar_rndv_place(s, &reader, to);
 	return done ?: ret;
 }
@@ -90,8 +90,7 @@ static ssize_t stream_read_iter(struct kiocb *iocb, struct iov_iter *to)
  * Send the bytes of one frame. If the frame has to wait in the queue, allocate room for later
  * small writes: these writes are appended to the frame, and the queue stays short.
  */
-static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 room,
-			   gfp_t gfp)
+static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 room, gfp_t gfp)
 {
 	u32 len = min3((size_t)room, iov_iter_count(from), (size_t)rchar_session_frame_max(s));
 	u32 capacity = rchar_flow_busy(s->flow) ? max_t(u32, len, RCHAR_WIRE_FRAME_MIN) : len;
@@ -125,16 +124,14 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 /* Copy if the caller may not sleep or has a signal pending: copying returns sooner. */
 static bool may_rndv(struct kiocb *iocb, struct iov_iter *from)
 {
-	return user_backed_iter(from) && !rchar_chardev_nowait(iocb) &&
-	       !signal_pending(current);
+	return user_backed_iter(from) && !rchar_chardev_nowait(iocb) && !signal_pending(current);
 }
 
 /*
  * State and room are hints here. The room only grows while this writer holds the write mutex.
  * The functions that submit frames check the state again with the session's lock held.
  */
-static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb,
-			  struct iov_iter *from)
+static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *from)
 {
 	u32 room = rchar_session_write_room(s);
 
@@ -177,8 +174,7 @@ static ssize_t stream_write_iter(struct kiocb *iocb, struct iov_iter *from)
 
 /* ---- frames from the peer ---- */
 
-static enum rchar_frame_error receive_data(struct rchar_session *s,
-					   const struct rchar_hdr *hdr,
+static enum rchar_frame_error receive_data(struct rchar_session *s, const struct rchar_hdr *hdr,
 					   struct rchar_rxbuf *rxb)
 {
 	struct rchar_rndv *rndv = rchar_session_priv(s);
@@ -202,8 +198,8 @@ static enum rchar_frame_error receive_data(struct rchar_session *s,
 	return RCHAR_FRAME_OK;
 }
 
-static enum rchar_frame_error receive_rndv(struct rchar_session *s,
-					   struct rchar_rxbuf *rxb, int *ret)
+static enum rchar_frame_error receive_rndv(struct rchar_session *s, struct rchar_rxbuf *rxb,
+					   int *ret)
 {
 	if (!rchar_session_data_expected(s) || rchar_rndv_open(s))
 		return RCHAR_FRAME_BAD_STATE;

@@ -26,8 +26,7 @@ static void release_pages_of(struct rchar_transfer *t, bool dirty)
 
 	if (t->mm) {
 		rchar_unpin(t->mm, t->pages, t->nr_pages, dirty);
-		atomic64_sub((u64)t->nr_pages << PAGE_SHIFT,
-			     &t->session->channel->pinned);
+		atomic64_sub((u64)t->nr_pages << PAGE_SHIFT, &t->session->channel->pinned);
 		if (t->mm_held)
 			mmdrop(t->mm);
 	} else {
@@ -126,14 +125,12 @@ static void transfer_io_end(struct rchar_io *io)
  *
  * Return: the transfer, with one reference, or NULL.
  */
-struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
-					     struct rchar_keys *keys, u64 offset,
-					     bool write, unsigned int pages, gfp_t gfp)
+struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, struct rchar_keys *keys,
+					     u64 offset, bool write, unsigned int pages, gfp_t gfp)
 {
 	struct rchar_transfer *t;
 
-	t = kmalloc(struct_size(t, vecs, pages) + pages * sizeof(*t->pages),
-		    gfp | __GFP_ACCOUNT);
+	t = kmalloc(struct_size(t, vecs, pages) + pages * sizeof(*t->pages), gfp | __GFP_ACCOUNT);
 	if (!t)
 		return NULL;
 	memset(t, 0, sizeof(*t));
@@ -162,7 +159,7 @@ static void transfer_add_vec(struct rchar_transfer *t, unsigned int *nr, struct 
 
 	t->io.len += len;
 	if (last && page_to_phys(last->bv_page) + last->bv_offset + last->bv_len ==
-		    page_to_phys(page) + at) {
+			    page_to_phys(page) + at) {
 		last->bv_len += len;
 		return;
 	}
@@ -174,8 +171,8 @@ static int transfer_pin_some(struct rchar_transfer *t, unsigned int *nr, struct 
 {
 	unsigned long addr = rchar_compat_iter_addr(iter);
 	u32 at = offset_in_page(addr);
-	int n, i, got, want = min_t(size_t, DIV_ROUND_UP(at + len, PAGE_SIZE),
-				    t->max_pages - t->nr_pages);
+	int n, i, got,
+		want = min_t(size_t, DIV_ROUND_UP(at + len, PAGE_SIZE), t->max_pages - t->nr_pages);
 	size_t done = 0;
 
 	got = rchar_pin(addr, want, !t->io.write, t->pages + t->nr_pages);
@@ -207,7 +204,7 @@ static int transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t 
 		if (n)
 			ret = transfer_pin_some(t, &nr, iter, n);
 		else
-			iov_iter_advance(iter, 0);	/* past an empty segment */
+			iov_iter_advance(iter, 0); /* past an empty segment */
 	}
 	if (!t->nr_pages)
 		return ret ?: -EFAULT;
@@ -238,9 +235,8 @@ static int transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t 
  * ERR_PTR(-ENOMEM), also when RLIMIT_MEMLOCK forbids the pages; or the ERR_PTR() of another
  * error of rchar_pin().
  */
-struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
-					  struct rchar_keys *keys, u64 offset, bool write,
-					  struct iov_iter *iter, size_t len,
+struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session, struct rchar_keys *keys,
+					  u64 offset, bool write, struct iov_iter *iter, size_t len,
 					  const struct mm_struct *kept, gfp_t gfp)
 {
 	unsigned int pages = iov_iter_npages(iter, RCHAR_TRANSFER_PAGES);
@@ -294,7 +290,7 @@ size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter)
 		void *page = page_address(t->pages[done >> PAGE_SHIFT]);
 		size_t n = min_t(size_t, t->io.len - done, PAGE_SIZE);
 		size_t got = t->io.write ? copy_from_iter(page, n, iter) :
-					    copy_to_iter(page, n, iter);
+					   copy_to_iter(page, n, iter);
 
 		done += got;
 		if (got < n)
@@ -311,7 +307,7 @@ size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter)
 void rchar_transfer_start(struct rchar_transfer *t, struct kiocb *iocb)
 {
 	t->iocb = iocb;
-	kref_get(&t->ref);	/* held by @t->io */
+	kref_get(&t->ref); /* held by @t->io */
 	rchar_onesided_submit(t->session->flow, &t->io);
 }
 

@@ -14,7 +14,7 @@ struct mm_struct;
 struct rchar_session;
 
 /* Most pages of one transfer: 1 MiB at any alignment. */
-#define RCHAR_TRANSFER_PAGES	257
+#define RCHAR_TRANSFER_PAGES 257
 
 /**
  * struct rchar_transfer - one transfer
@@ -48,13 +48,11 @@ struct rchar_transfer {
 	struct bio_vec vecs[];
 };
 
-struct rchar_transfer *rchar_transfer_create(struct rchar_session *session,
-					     struct rchar_keys *keys, u64 offset,
-					     bool write, unsigned int pages, gfp_t gfp);
+struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, struct rchar_keys *keys,
+					     u64 offset, bool write, unsigned int pages, gfp_t gfp);
 void rchar_transfer_put(struct rchar_transfer *t);
-struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session,
-					  struct rchar_keys *keys, u64 offset, bool write,
-					  struct iov_iter *iter, size_t len,
+struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session, struct rchar_keys *keys,
+					  u64 offset, bool write, struct iov_iter *iter, size_t len,
 					  const struct mm_struct *kept, gfp_t gfp);
 int rchar_transfer_bounce(struct rchar_transfer *t, size_t len);
 size_t rchar_transfer_copy(struct rchar_transfer *t, struct iov_iter *iter);

@@ -63,7 +63,7 @@ static void serve(const char *addr, int port, int n)
 		if (got < 0 || sendto(fd, buf, got, 0, (void *)&from, len) != got)
 			fail("serve");
 	}
-	sleep(1);	/* until the last one is acknowledged */
+	sleep(1); /* until the last one is acknowledged */
 }
 
 static void ping(const char *own, const char *addr, int port, int size, int n)

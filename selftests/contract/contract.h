@@ -29,9 +29,9 @@
 #include "../lib/asleep.h"
 #include "../lib/test.h"
 
-#define SRV "/dev/rchar/srv"
-#define CLI "/dev/rchar/cli"
-#define WINDOW 65536	/* of the channels, set in main.c */
+#define SRV    "/dev/rchar/srv"
+#define CLI    "/dev/rchar/cli"
+#define WINDOW 65536 /* of the channels, set in main.c */
 
 /* Large enough for everything, and an address where nothing is. */
 extern char big[1 << 20];
@@ -43,7 +43,7 @@ struct call {
 	volatile pid_t tid;
 	int fd, ret, err, flags;
 	const char *path;
-	ssize_t (*fn)(int, void *, size_t);
+	ssize_t (*fn)(int fd, void *buf, size_t len);
 };
 
 void sh(const char *cmd);

@@ -147,7 +147,9 @@ static long call32(long nr, long a, long b, long c)
 {
 	long ret;
 
-	asm volatile("int $0x80" : "=a" (ret) : "a" (nr), "b" (a), "c" (b), "d" (c)
+	asm volatile("int $0x80"
+		     : "=a"(ret)
+		     : "a"(nr), "b"(a), "c"(b), "d"(c)
 		     : "memory", "r8", "r9", "r10", "r11");
 	return ret;
 }
@@ -158,18 +160,22 @@ static void no_entry(int sig)
 	SKIP("this kernel has no CONFIG_IA32_EMULATION");
 }
 
+struct iovec32 {
+	uint32_t base, len;
+};
+
 TEST(thirty_two_bit_programs_have_the_same_calls)
 {
 	enum { READ = 3, WRITE = 4, IOCTL = 54, READV = 145 };
-	struct { uint32_t base, len; } *iov;
+	struct iovec32 *iov;
 	struct rchar_info *info;
 	int cli, srv;
 	char *low;
 
 	pair(&cli, &srv);
 	signal(SIGSEGV, no_entry);
-	low = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	low = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1,
+		   0);
 	CHECK(low != MAP_FAILED);
 	strcpy(low, "small world");
 	CHECK(call32(WRITE, cli, (long)low, 11) == 11 && fsync(cli) == 0);

@@ -25,7 +25,7 @@ TEST(dup_and_fork_share_the_session)
 	CHECK(wait(&status) > 0 && status == 0);
 	CHECK(read(srv, big, 10) == 5);
 	nonblock(srv);
-	CHECK_ERR(read(srv, big, 1), EAGAIN);	/* still open */
+	CHECK_ERR(read(srv, big, 1), EAGAIN); /* still open */
 	CHECK(close(copy) == 0);
 	CHECK(events(srv, POLLIN, LONG_MS) & POLLIN);
 	CHECK(read(srv, big, 1) == 0);
@@ -101,9 +101,14 @@ TEST(a_killed_session_is_econnreset)
 /* A descriptor over a socket pair, to a process that did not have it. */
 TEST(a_passed_descriptor_shares_the_session)
 {
-	union { char buf[CMSG_SPACE(sizeof(int))]; struct cmsghdr align; } u = { 0 };
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} u = { 0 };
 	struct iovec v = { big, 1 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = u.buf,
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = u.buf,
 			    .msg_controllen = sizeof(u.buf) };
 	int cli, srv, sv[2], status;
 	struct cmsghdr *c;
@@ -126,5 +131,5 @@ TEST(a_passed_descriptor_shares_the_session)
 	CHECK(close(cli) == 0);
 	CHECK(wait(&status) > 0 && status == 0);
 	CHECK(read(srv, big, 100) == 6);
-	CHECK(read(srv, big, 100) == 0);	/* with the last of them */
+	CHECK(read(srv, big, 100) == 0); /* with the last of them */
 }

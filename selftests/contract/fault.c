@@ -39,7 +39,7 @@ TEST(a_signal_reports_the_bytes_moved_first)
 
 	pair(&cli, &srv);
 	interrupt_with(&sa);
-	n = write(cli, big, sizeof(big));	/* far more than the window */
+	n = write(cli, big, sizeof(big)); /* far more than the window */
 	CHECK(n > 0 && n < (ssize_t)sizeof(big));
 	n += fill_window(cli);
 	CHECK(fcntl(cli, F_SETFL, 0) == 0);
@@ -48,7 +48,7 @@ TEST(a_signal_reports_the_bytes_moved_first)
 	read_exactly(srv, n);
 }
 
-static volatile int *signals;	/* shared with the child */
+static volatile int *signals; /* shared with the child */
 
 static void count_signal(int sig)
 {
@@ -86,10 +86,24 @@ static void kill_while(ssize_t (*wait_in)(int fd), int fd)
 	CHECK(WIFSIGNALED(status));
 }
 
-static ssize_t in_open_srv(int fd) { (void)fd; return open(SRV, O_RDWR); }
-static ssize_t in_open_slow(int fd) { (void)fd; return open("/dev/rchar/slow", O_RDWR); }
-static ssize_t in_read(int fd) { return read(fd, big, 100); }
-static ssize_t in_write(int fd) { return write(fd, big, 30000) + write(fd, big, 30000); }
+static ssize_t in_open_srv(int fd)
+{
+	(void)fd;
+	return open(SRV, O_RDWR);
+}
+static ssize_t in_open_slow(int fd)
+{
+	(void)fd;
+	return open("/dev/rchar/slow", O_RDWR);
+}
+static ssize_t in_read(int fd)
+{
+	return read(fd, big, 100);
+}
+static ssize_t in_write(int fd)
+{
+	return write(fd, big, 30000) + write(fd, big, 30000);
+}
 
 TEST(a_killed_program_leaves_nothing_behind)
 {

@@ -34,8 +34,7 @@ void new_pair(int *cli, int *srv, const char *type, const char *listen_settings,
 {
 	char cmd[200];
 
-	snprintf(cmd, sizeof(cmd), "rchar add here %s listen 10.0.0.1 %s", type,
-		 listen_settings);
+	snprintf(cmd, sizeof(cmd), "rchar add here %s listen 10.0.0.1 %s", type, listen_settings);
 	sh(cmd);
 	snprintf(cmd, sizeof(cmd), "rchar -w 300 add there %s connect 10.0.0.1/here %s", type,
 		 connect_settings);
@@ -221,10 +220,9 @@ bool has_pattern(const char *buf, size_t len, uint64_t at)
 /* ---- all of them ---- */
 
 /* The files, in the order in which they run. */
-static const char *const chapters[] = {
-	"open", "stream", "rendezvous", "message", "ready", "uring", "fault", "control", "end",
-	"memory", NULL
-};
+static const char *const chapters[] = { "open",	 "stream", "rendezvous", "message",
+					"ready", "uring",  "fault",	 "control",
+					"end",	 "memory", NULL };
 
 static bool sessions_are_left(void)
 {
@@ -234,8 +232,9 @@ static bool sessions_are_left(void)
 /* Whatever a test left behind is not the next one's. */
 static void clean_up(void)
 {
-	(void)!system("for c in $(rchar | awk '/^[^ ]/ { print $1 }' | tr -d :); do"
-		      " case $c in srv|cli|msrv|mcli|wrong|nobody|slow) ;; *) rchar del $c ;; esac; done");
+	(void)!system(
+		"for c in $(rchar | awk '/^[^ ]/ { print $1 }' | tr -d :); do"
+		" case $c in srv|cli|msrv|mcli|wrong|nobody|slow) ;; *) rchar del $c ;; esac; done");
 	/* Most end by themselves. */
 	if (!BECOMES_WITHIN(5000, !sessions_are_left()))
 		(void)!system("for s in $(rchar session | sed -n 's/:.*//p');"
@@ -319,10 +318,17 @@ int main(int argc, char **argv)
 
 	while ((opt = getopt(argc, argv, "c:t:l")) != -1) {
 		switch (opt) {
-		case 'c': list = optarg; break;
-		case 't': tests = optarg; break;
-		case 'l': only_list = true; break;
-		default: return 1;
+		case 'c':
+			list = optarg;
+			break;
+		case 't':
+			tests = optarg;
+			break;
+		case 'l':
+			only_list = true;
+			break;
+		default:
+			return 1;
 		}
 	}
 	setbuf(stdout, NULL);

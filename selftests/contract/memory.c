@@ -3,9 +3,9 @@
 #include "contract.h"
 #include <libaio.h>
 
-#define HERE "/dev/rchar/here"
+#define HERE  "/dev/rchar/here"
 #define THERE "/dev/rchar/there"
-#define SIZE (1 << 20)
+#define SIZE  (1 << 20)
 
 static void add_region(const char *settings)
 {
@@ -111,12 +111,9 @@ TEST(mmap_is_the_region)
 	ro = open(HERE, O_RDONLY);
 	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, ro, 0) != MAP_FAILED);
 	CHECK(mmap(NULL, SIZE, PROT_WRITE, MAP_SHARED, ro, 0) == MAP_FAILED && errno == EACCES);
-	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE, near, 0) == MAP_FAILED &&
-	      errno == EINVAL);
-	CHECK(mmap(NULL, SIZE * 2, PROT_READ, MAP_SHARED, near, 0) == MAP_FAILED &&
-	      errno == ENXIO);
-	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, far, 0) == MAP_FAILED &&
-	      errno == ENODEV);
+	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE, near, 0) == MAP_FAILED && errno == EINVAL);
+	CHECK(mmap(NULL, SIZE * 2, PROT_READ, MAP_SHARED, near, 0) == MAP_FAILED && errno == ENXIO);
+	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, far, 0) == MAP_FAILED && errno == ENODEV);
 }
 
 TEST(mappings_outlive_the_channel)
@@ -257,17 +254,23 @@ TEST(bad_atomics_are_einval)
 	fds[0] = far;
 	fds[1] = near;
 	for (int i = 0; i < 2; i++) {
-		a = good, a.op = 0;
+		a = good;
+		a.op = 0;
 		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
-		a = good, a.op = 3;
+		a = good;
+		a.op = 3;
 		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
-		a = good, a.flags = 1;
+		a = good;
+		a.flags = 1;
 		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
-		a = good, a.offset = 4;
+		a = good;
+		a.offset = 4;
 		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
-		a = good, a.offset = 100000;	/* only a byte of it is inside */
+		a = good;
+		a.offset = 100000; /* only a byte of it is inside */
 		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
-		a = good, a.offset = -8;
+		a = good;
+		a.offset = -8;
 		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, &a), EINVAL);
 		CHECK_ERR(ioctl(fds[i], RCHAR_IOC_ATOMIC, nowhere), EFAULT);
 	}

@@ -2,9 +2,9 @@
 /* Message channels. */
 #include "contract.h"
 
-#define MSRV "/dev/rchar/msrv"
-#define MCLI "/dev/rchar/mcli"
-#define MAX_MESSAGE 32768	/* of both channels, set in main.c */
+#define MSRV	    "/dev/rchar/msrv"
+#define MCLI	    "/dev/rchar/mcli"
+#define MAX_MESSAGE 32768 /* of both channels, set in main.c */
 
 static void mpair(int *cli, int *srv)
 {
@@ -361,8 +361,7 @@ TEST(the_window_has_room_for_the_longest_message)
 	struct rchar_info info;
 	int cli, srv;
 
-	new_pair(&cli, &srv, "message", "window 64k max-message 1m",
-		 "window 64k max-message 1m");
+	new_pair(&cli, &srv, "message", "window 64k max-message 1m", "window 64k max-message 1m");
 	CHECK(ioctl(srv, RCHAR_IOC_INFO, &info) == 0);
 	CHECK(info.window >= ((1 << 20) + 256) / 3 * 4);
 	/* The reader says what it took only now and then: there is always room again. */

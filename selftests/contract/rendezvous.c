@@ -3,7 +3,7 @@
 #include "contract.h"
 
 #define PIECE (1 << 20)
-#define HALF (PIECE / 2)
+#define HALF  (PIECE / 2)
 
 /* With siw the reader declines, and everything comes in frames. */
 static bool copies_all(void)
@@ -323,7 +323,8 @@ TEST(a_large_write_goes_to_a_waiting_readers_memory)
 {
 	static char in[HALF + 4099], out[HALF];
 	/* In pieces, and at odd addresses. */
-	struct one_read r = { .v = { { in + 5, 4090 }, { NULL, 0 }, { in + 4099, HALF } }, .nr = 3 };
+	struct one_read r = { .v = { { in + 5, 4090 }, { NULL, 0 }, { in + 4099, HALF } },
+			      .nr = 3 };
 	int cli;
 
 	new_pair(&cli, &r.fd, "stream", "window 1m", "window 1m");
@@ -360,8 +361,10 @@ static void comes_after_all(struct one_read *r, ssize_t first, ssize_t last)
 	CHECK(r->ret >= first && r->ret <= last);
 	CHECK(r->ret > 0 || r->err == EFAULT);
 	for (int i = 0; at < r->ret; at += r->v[i++].iov_len)
-		CHECK(has_pattern(r->v[i].iov_base, r->ret - at < (ssize_t)r->v[i].iov_len ?
-				  r->ret - at : (ssize_t)r->v[i].iov_len, at));
+		CHECK(has_pattern(r->v[i].iov_base,
+				  r->ret - at < (ssize_t)r->v[i].iov_len ? r->ret - at :
+									   (ssize_t)r->v[i].iov_len,
+				  at));
 	for (at = r->ret < 0 ? 0 : r->ret; at < PIECE; at += r->ret) {
 		r->ret = read(r->fd, in, PIECE - at);
 		CHECK(r->ret > 0 && has_pattern(in, r->ret, at));
@@ -374,7 +377,8 @@ static void comes_after_all(struct one_read *r, ssize_t first, ssize_t last)
 
 TEST(a_large_write_that_does_not_fit_is_queued)
 {
-	char *hole = mmap(NULL, 2 * PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *hole = mmap(NULL, 2 * PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			  0);
 	struct one_read r = { .v = { { hole, PIECE - 1 } }, .nr = 1 };
 
 	CHECK(hole != MAP_FAILED);

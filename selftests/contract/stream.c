@@ -138,8 +138,7 @@ TEST(a_sleeping_reader_holds_bounded_memory)
 	/* One byte a frame as far as that goes, the worst case. A kernel that checks each
 	 * access would take minutes for that.
 	 */
-	CHECK(fill_window_by(cli, access("/sys/kernel/debug/kmemleak", F_OK) ? 1 : 16) ==
-	      WINDOW);
+	CHECK(fill_window_by(cli, access("/sys/kernel/debug/kmemleak", F_OK) ? 1 : 16) == WINDOW);
 	memory = rx_memory();
 	CHECK(memory >= WINDOW && memory <= 3 * WINDOW);
 }

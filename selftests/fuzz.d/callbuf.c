@@ -4,12 +4,14 @@
 #include "calls.h"
 #include <string.h>
 
-#define GUARD 64
+#define GUARD	   64
 #define GUARD_BYTE 0xa5
 
 size_t some_length(struct rng *r)
 {
-	static const size_t edges[] = { 4095, 4096, 4097, 16384, 65535, 65536, 65537, 262143, 262144 };
+	static const size_t edges[] = {
+		4095, 4096, 4097, 16384, 65535, 65536, 65537, 262143, 262144
+	};
 	uint32_t dice = below(r, 10000);
 
 	if (dice < 6000)
@@ -30,24 +32,35 @@ size_t some_length(struct rng *r)
 int64_t some_offset(struct rng *r, size_t len)
 {
 	static const int64_t odd[] = {
-		0, 0, 1, 4095, 4096, INT32_MAX, 1ll << 31, 1ll << 32, INT64_MAX, INT64_MIN, -1, -4096,
+		0,	   0,	      1,	 4095,	    4096, INT32_MAX,
+		1ll << 31, 1ll << 32, INT64_MAX, INT64_MIN, -1,	  -4096,
 	};
 	int64_t size = region_size;
 
 	switch (below(r, 8)) {
-	case 0: return PICK(r, odd);
-	case 1: return size - (int64_t)len + below(r, 3) - 1;
-	case 2: return size + below(r, 3) - 1;
-	case 3: return boundary(r);
-	default: return below(r, size);
+	case 0:
+		return PICK(r, odd);
+	case 1:
+		return size - (int64_t)len + below(r, 3) - 1;
+	case 2:
+		return size + below(r, 3) - 1;
+	case 3:
+		return boundary(r);
+	default:
+		return below(r, size);
 	}
 }
 
 void *bad_pointer(struct worker *w)
 {
 	uint8_t *bad[] = {
-		NULL, (uint8_t *)1, (uint8_t *)-1, (uint8_t *)0xffff888000000000ull,
-		(uint8_t *)0xdead000000000000ull, w->arena + ARENA, w->arena + ARENA - 1,
+		NULL,
+		(uint8_t *)1,
+		(uint8_t *)-1,
+		(uint8_t *)0xffff888000000000ull,
+		(uint8_t *)0xdead000000000000ull,
+		w->arena + ARENA,
+		w->arena + ARENA - 1,
 	};
 
 	return PICK(&w->rng, bad);
@@ -60,9 +73,9 @@ static uint8_t *odd_memory(struct worker *w, size_t len)
 	uint8_t *end = w->arena + ARENA;
 
 	switch (below(&w->rng, 4)) {
-	case 0:		/* the beginning is there */
+	case 0: /* the beginning is there */
 		return end - below(&w->rng, len < 8192 ? len + 1 : 8192);
-	case 1:		/* to read only */
+	case 1: /* to read only */
 		return end + PAGE + below(&w->rng, PAGE);
 	case 2:
 		return atomic_load(&m->at) ?: bad_pointer(w);

@@ -17,7 +17,7 @@ const char *const node_names[NR_KINDS] = {
 uint64_t region_size = 1 << 20;
 
 /* What an open that failed, or a session that is over, gives. */
-#define ENDED ECONNRESET, ENODEV
+#define ENDED	 ECONNRESET, ENODEV
 #define UNOPENED ECONNREFUSED, ETIMEDOUT, ENXIO, ENOBUFS
 
 struct rule {
@@ -32,13 +32,16 @@ static const struct rule documented[] = {
 	{ MEMORY, OPEN, { EOPNOTSUPP } },
 	{ STREAM | MESSAGE, READ, { EAGAIN, EINTR, EFAULT, ENDED, UNOPENED, EBADF } },
 	{ MESSAGE, READ, { EMSGSIZE } },
-	{ STREAM | MESSAGE, WRITE, { EPIPE, EAGAIN, EINTR, EFAULT, ENDED, UNOPENED, ENOMEM, EBADF } },
+	{ STREAM | MESSAGE,
+	  WRITE,
+	  { EPIPE, EAGAIN, EINTR, EFAULT, ENDED, UNOPENED, ENOMEM, EBADF } },
 	{ MESSAGE, WRITE, { EMSGSIZE } },
 	{ EXPORT, READ, { EFAULT, EINVAL, ENODEV, EBADF } },
 	{ EXPORT, WRITE, { EFAULT, EINVAL, ENODEV, EBADF, ENOSPC } },
 	{ IMPORT, READ, { EAGAIN, EINTR, EFAULT, EINVAL, ENDED, UNOPENED, EBADF, ENOMEM } },
-	{ IMPORT, WRITE, { EAGAIN, EINTR, EFAULT, EINVAL, ENDED, UNOPENED, EBADF, ENOSPC, EROFS,
-			   ENOMEM } },
+	{ IMPORT,
+	  WRITE,
+	  { EAGAIN, EINTR, EFAULT, EINVAL, ENDED, UNOPENED, EBADF, ENOSPC, EROFS, ENOMEM } },
 	{ STREAM | MESSAGE, POSITIONED, { ESPIPE, EINVAL } },
 	{ STREAM | MESSAGE, FSYNC, { EINTR, ENDED, UNOPENED } },
 	{ IMPORT, FSYNC, { EINTR, ENDED, UNOPENED, EIO, ENOMEM } },
@@ -60,10 +63,12 @@ static const struct rule documented[] = {
 	{ ANY, UNKNOWN, { ENOTTY } },
 	{ EXPORT, MMAP, { EINVAL, ENXIO, ENODEV, EACCES } },
 	{ ANY & ~EXPORT, MMAP, { ENODEV } },
-	{ STREAM | MESSAGE, SPLICE, { EPIPE, EAGAIN, EINTR, EFAULT, ENDED, UNOPENED, ENOMEM, EBADF,
-				      ESPIPE, EINVAL } },
-	{ MEMORY, SPLICE, { EAGAIN, EINTR, EFAULT, EINVAL, ENDED, UNOPENED, EBADF, ENOSPC, EROFS,
-			    ENOMEM } },
+	{ STREAM | MESSAGE,
+	  SPLICE,
+	  { EPIPE, EAGAIN, EINTR, EFAULT, ENDED, UNOPENED, ENOMEM, EBADF, ESPIPE, EINVAL } },
+	{ MEMORY,
+	  SPLICE,
+	  { EAGAIN, EINTR, EFAULT, EINVAL, ENDED, UNOPENED, EBADF, ENOSPC, EROFS, ENOMEM } },
 	{ EXPORT, INFO, { ENODEV } },
 	{ EXPORT, ATOMIC, { ENODEV } },
 	{ EXPORT, RINGS, { ENODEV } },
@@ -72,15 +77,15 @@ static const struct rule documented[] = {
 
 /* What the kernel says before it asks the module. */
 static const struct rule generic[] = {
-	{ ANY, OPEN, { EINVAL, ENOTDIR, EEXIST, EPERM, ELOOP } },	/* O_DIRECT, O_DIRECTORY... */
-	{ ANY, READ, { EINVAL, EOPNOTSUPP } },		/* a vector too long, RWF_* */
+	{ ANY, OPEN, { EINVAL, ENOTDIR, EEXIST, EPERM, ELOOP } }, /* O_DIRECT, O_DIRECTORY... */
+	{ ANY, READ, { EINVAL, EOPNOTSUPP } },			  /* a vector too long, RWF_* */
 	{ ANY, WRITE, { EINVAL, EOPNOTSUPP } },
 	{ STREAM | MESSAGE, POSITIONED, { EBADF, EOPNOTSUPP, EFAULT } },
 	{ ANY, FSYNC, { EINVAL } },
-	{ ANY, SEEK, { EINVAL } },			/* not a place to seek from */
-	{ MEMORY, SEEK, { ENXIO, EOVERFLOW } },		/* SEEK_DATA */
+	{ ANY, SEEK, { EINVAL } },		/* not a place to seek from */
+	{ MEMORY, SEEK, { ENXIO, EOVERFLOW } }, /* SEEK_DATA */
 	{ ANY, MMAP, { EINVAL, EACCES, EPERM, ENOMEM, EAGAIN, EOVERFLOW } },
-	{ ANY, SPLICE, { EINVAL, EAGAIN, EINTR, EBADF, ESPIPE, EPIPE } },	/* of the pipe */
+	{ ANY, SPLICE, { EINVAL, EAGAIN, EINTR, EBADF, ESPIPE, EPIPE } }, /* of the pipe */
 };
 
 static bool in_rules(const struct rule *rules, int n, unsigned int kinds, enum call call, int error)
@@ -154,7 +159,8 @@ static int random_flags(struct rng *r)
 	if (one_in(r, 80))
 		flags |= O_TRUNC;
 	if (one_in(r, 200))
-		flags |= PICK(r, ((const int[]){ O_DIRECTORY, O_PATH, O_NOATIME, O_CREAT | O_EXCL, 3 }));
+		flags |= PICK(r, ((const int[]){ O_DIRECTORY, O_PATH, O_NOATIME, O_CREAT | O_EXCL,
+						 3 }));
 	return flags;
 }
 

@@ -12,7 +12,11 @@
 #include <unistd.h>
 #include "linux/rdma_char.h"
 
-#define SYS(expr) ({ long ret_ = (expr); ret_ < 0 ? -errno : ret_; })
+#define SYS(expr)                         \
+	({                                \
+		long ret_ = (expr);       \
+		ret_ < 0 ? -errno : ret_; \
+	})
 
 /* A region has so many bytes from there on. */
 static size_t at_most(const struct file *f, int64_t offset, size_t len)
@@ -25,7 +29,8 @@ static size_t at_most(const struct file *f, int64_t offset, size_t len)
 }
 
 /* One write is one message, and so all of it. */
-static void check_whole(struct worker *w, const struct file *f, const char *what, long ret, size_t len)
+static void check_whole(struct worker *w, const struct file *f, const char *what, long ret,
+			size_t len)
 {
 	if (1u << f->kind & MESSAGE && ret > 0 && (size_t)ret != len && !w->p->racy)
 		finding("part of a message", "%s of %zu bytes returned %ld", what, len, ret);
@@ -60,7 +65,8 @@ static void positioned(struct worker *w, struct file *f, bool out)
 		call = POSITIONED;
 		max = 0;
 	}
-	log_input("%s %s %p %zu at %lld", what, node_names[f->kind], b.at, b.len, (long long)offset);
+	log_input("%s %s %p %zu at %lld", what, node_names[f->kind], b.at, b.len,
+		  (long long)offset);
 	ret = SYS(out ? pwrite(f->fd, b.at, b.len, offset) : pread(f->fd, b.at, b.len, offset));
 	check(w, f, call, what, ret, f->flags & O_APPEND ? b.len : max);
 	if (!out)
@@ -74,7 +80,8 @@ static void vector(struct worker *w, struct file *f, bool out)
 	size_t len = take_vector(w, &count);
 	long ret;
 
-	asked = one_in(&w->rng, 60) ? (int)PICK(&w->rng, ((const int[]){ 0, -1, 1025, 1 << 30 })) : count;
+	asked = one_in(&w->rng, 60) ? (int)PICK(&w->rng, ((const int[]){ 0, -1, 1025, 1 << 30 })) :
+				      count;
 	log_input("%s %s %d parts %zu bytes", what, node_names[f->kind], asked, len);
 	ret = SYS(out ? writev(f->fd, w->iov, asked) : readv(f->fd, w->iov, asked));
 	check(w, f, out ? WRITE : READ, what, ret, len);
@@ -84,8 +91,10 @@ static void vector(struct worker *w, struct file *f, bool out)
 
 static int some_rwf(struct rng *r)
 {
-	static const int flags[] = { RWF_NOWAIT, RWF_NOWAIT, RWF_NOWAIT, 0, RWF_HIPRI, RWF_DSYNC,
-				     RWF_SYNC, RWF_APPEND, RWF_NOWAIT | RWF_APPEND, 1 << 20, -1 };
+	static const int flags[] = { RWF_NOWAIT, RWF_NOWAIT, RWF_NOWAIT,
+				     0,		 RWF_HIPRI,  RWF_DSYNC,
+				     RWF_SYNC,	 RWF_APPEND, RWF_NOWAIT | RWF_APPEND,
+				     1 << 20,	 -1 };
 
 	return PICK(r, flags);
 }
@@ -129,13 +138,18 @@ void op_io(struct worker *w, struct file *f)
 	bool out = below(&w->rng, 100) < 45;
 
 	switch (below(&w->rng, 10)) {
-	case 0: case 1: case 2: case 3:
+	case 0:
+	case 1:
+	case 2:
+	case 3:
 		plain(w, f, out);
 		break;
-	case 4: case 5:
+	case 4:
+	case 5:
 		vector(w, f, out);
 		break;
-	case 6: case 7:
+	case 6:
+	case 7:
 		vector2(w, f, out);
 		break;
 	default:
@@ -228,8 +242,8 @@ static void unknown(struct worker *w, struct file *f)
 /* What is not ours the kernel answers itself, in many ways. */
 static void foreign(struct worker *w, struct file *f)
 {
-	static const unsigned int known[] = { FIONBIO, FIOASYNC, FIOQSIZE, FIOCLEX, FIONCLEX, TCGETS,
-					      TIOCGWINSZ, FIONREAD + 1, 0, ~0u };
+	static const unsigned int known[] = { FIONBIO, FIOASYNC,   FIOQSIZE,	 FIOCLEX, FIONCLEX,
+					      TCGETS,  TIOCGWINSZ, FIONREAD + 1, 0,	  ~0u };
 	unsigned int request = one_in(&w->rng, 2) ? PICK(&w->rng, known) : rng_next(&w->rng);
 	struct buffer b = take_buffer(w, 16384);
 
@@ -245,10 +259,13 @@ void op_ioctl(struct worker *w, struct file *f)
 	struct buffer b;
 
 	switch (below(r, 12)) {
-	case 0: case 1: case 2:
+	case 0:
+	case 1:
+	case 2:
 		info(w, f);
 		break;
-	case 3: case 4:
+	case 3:
+	case 4:
 		atomic(w, f);
 		break;
 	case 5:
@@ -263,7 +280,8 @@ void op_ioctl(struct worker *w, struct file *f)
 			 some_argument(w, &b, sizeof(struct rchar_rings)));
 		check_buffer(&b, "rings");
 		break;
-	case 8: case 9:
+	case 8:
+	case 9:
 		do_ioctl(w, f, COUNT, "count", one_in(r, 2) ? FIONREAD : TIOCOUTQ,
 			 some_argument(w, &b, sizeof(int)));
 		check_buffer(&b, "count");
@@ -278,7 +296,8 @@ void op_ioctl(struct worker *w, struct file *f)
 
 /* ---- poll ---- */
 
-#define POLL_BITS (POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLRDHUP | POLLHUP | POLLERR | POLLPRI)
+#define POLL_BITS \
+	(POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM | POLLRDHUP | POLLHUP | POLLERR | POLLPRI)
 
 static void check_bits(struct worker *w, const struct file *f, unsigned int bits)
 {
@@ -294,7 +313,8 @@ static void check_bits(struct worker *w, const struct file *f, unsigned int bits
 
 static void by_epoll(struct worker *w, struct file *f)
 {
-	struct epoll_event e = { .events = rng_next(&w->rng) & (POLL_BITS | EPOLLET | EPOLLONESHOT) };
+	struct epoll_event e = { .events = rng_next(&w->rng) &
+					   (POLL_BITS | EPOLLET | EPOLLONESHOT) };
 	int ep = epoll_create1(EPOLL_CLOEXEC);
 
 	if (ep < 0)

@@ -15,15 +15,24 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#define SYS(expr) ({ long ret_ = (expr); ret_ < 0 ? -errno : ret_; })
+#define SYS(expr)                         \
+	({                                \
+		long ret_ = (expr);       \
+		ret_ < 0 ? -errno : ret_; \
+	})
 
 /* ---- mappings ---- */
 
 static void map_one(struct worker *w, struct file *f)
 {
-	static const int kinds[] = { MAP_SHARED, MAP_SHARED, MAP_SHARED, MAP_PRIVATE,
-				     MAP_SHARED | MAP_POPULATE, MAP_SHARED | MAP_LOCKED,
-				     MAP_SHARED_VALIDATE, MAP_SHARED | MAP_NORESERVE };
+	static const int kinds[] = { MAP_SHARED,
+				     MAP_SHARED,
+				     MAP_SHARED,
+				     MAP_PRIVATE,
+				     MAP_SHARED | MAP_POPULATE,
+				     MAP_SHARED | MAP_LOCKED,
+				     MAP_SHARED_VALIDATE,
+				     MAP_SHARED | MAP_NORESERVE };
 	struct map *m = &w->p->maps[below(&w->rng, NR_MAPS)];
 	size_t len = (1 + below(&w->rng, 300)) * (size_t)PAGE;
 	int prot = below(&w->rng, 8), flags = PICK(&w->rng, kinds);
@@ -50,10 +59,11 @@ static void map_one(struct worker *w, struct file *f)
 	}
 	if (!w->p->racy && !(1u << f->kind & EXPORT))
 		finding("mmap", "%s was mapped", node_names[f->kind]);
-	else if (!w->p->racy && (offset + len > ((region_size + PAGE - 1) & -(uint64_t)PAGE) || flags == MAP_PRIVATE ||
-		 mode == O_WRONLY || (mode == O_RDONLY && prot & PROT_WRITE)))
-		finding("mmap of the region", "prot %d flags %#x %zu at %lld, file %#o", prot, flags,
-			len, (long long)offset, f->flags);
+	else if (!w->p->racy && (offset + len > ((region_size + PAGE - 1) & -(uint64_t)PAGE) ||
+				 flags == MAP_PRIVATE || mode == O_WRONLY ||
+				 (mode == O_RDONLY && prot & PROT_WRITE)))
+		finding("mmap of the region", "prot %d flags %#x %zu at %lld, file %#o", prot,
+			flags, len, (long long)offset, f->flags);
 	if (!w->p->racy && mode == O_RDONLY && !mprotect(at, PAGE, PROT_READ | PROT_WRITE))
 		finding("mprotect", "a region opened to read only became writable");
 	if (fixed) {
@@ -81,9 +91,10 @@ static void touch(struct worker *w, volatile uint8_t *at, size_t len)
 
 static void change_map(struct worker *w, uint8_t *at, size_t len)
 {
-	static const int advice[] = { MADV_DONTNEED, MADV_DONTFORK, MADV_DOFORK, MADV_HUGEPAGE,
-				      MADV_NOHUGEPAGE, MADV_MERGEABLE, MADV_WILLNEED, MADV_FREE,
-				      MADV_REMOVE, MADV_DODUMP, MADV_COLD, MADV_PAGEOUT,
+	static const int advice[] = { MADV_DONTNEED,   MADV_DONTFORK,	   MADV_DOFORK,
+				      MADV_HUGEPAGE,   MADV_NOHUGEPAGE,	   MADV_MERGEABLE,
+				      MADV_WILLNEED,   MADV_FREE,	   MADV_REMOVE,
+				      MADV_DODUMP,     MADV_COLD,	   MADV_PAGEOUT,
 				      MADV_WIPEONFORK, MADV_POPULATE_WRITE };
 	struct rng *r = &w->rng;
 	size_t other = (1 + below(r, 300)) * (size_t)PAGE;
@@ -93,7 +104,8 @@ static void change_map(struct worker *w, uint8_t *at, size_t len)
 	case 0:
 		mprotect(at, len, below(r, 8));
 		break;
-	case 1: case 2:
+	case 1:
+	case 2:
 		madvise(at, len, PICK(r, advice));
 		break;
 	case 3:
@@ -165,7 +177,8 @@ static void by_sendfile(struct worker *w, struct file *f, size_t len)
 	off_t offset = below(&w->rng, 1 << 20);
 	long ret;
 
-	log_input("sendfile %s %s %zu", node_names[f->kind], other ? node_names[other->kind] : "-", len);
+	log_input("sendfile %s %s %zu", node_names[f->kind], other ? node_names[other->kind] : "-",
+		  len);
 	if (other)
 		ret = SYS(sendfile(f->fd, other->fd, one_in(&w->rng, 2) ? &offset : NULL, len));
 	else if (one_in(&w->rng, 2))
@@ -182,11 +195,14 @@ static void by_sendfile(struct worker *w, struct file *f, size_t len)
 void op_splice(struct worker *w, struct file *f)
 {
 	size_t len = some_length(&w->rng);
-	struct iovec v = { w->arena + below(&w->rng, ARENA / 2), len < ARENA / 2 ? len : ARENA / 2 };
+	struct iovec v = { w->arena + below(&w->rng, ARENA / 2),
+			   len < ARENA / 2 ? len : ARENA / 2 };
 	char drop[4096];
 
 	switch (below(&w->rng, 7)) {
-	case 0: case 1: case 2:
+	case 0:
+	case 1:
+	case 2:
 		through_pipe(w, f, len);
 		break;
 	case 3:
@@ -216,8 +232,10 @@ void op_fcntl(struct worker *w, struct file *f)
 
 	log_input("fcntl %s", node_names[f->kind]);
 	switch (below(&w->rng, 7)) {
-	case 0: case 1:
-		flags ^= PICK(&w->rng, ((const int[]){ O_NONBLOCK, O_NONBLOCK, O_ASYNC, O_APPEND, O_DIRECT }));
+	case 0:
+	case 1:
+		flags ^= PICK(&w->rng, ((const int[]){ O_NONBLOCK, O_NONBLOCK, O_ASYNC, O_APPEND,
+						       O_DIRECT }));
 		if (!fcntl(f->fd, F_SETFL, flags) && flags & O_APPEND)
 			f->flags |= O_APPEND;
 		break;
@@ -234,8 +252,10 @@ void op_fcntl(struct worker *w, struct file *f)
 		fcntl(f->fd, F_SETFL, flags | O_ASYNC);
 		break;
 	default:
-		fcntl(f->fd, PICK(&w->rng, ((const int[]){ F_GETPIPE_SZ, F_GETLEASE, F_GETOWN, F_SETLEASE, F_GETLK,
-							   F_ADD_SEALS })), 0);
+		fcntl(f->fd,
+		      PICK(&w->rng, ((const int[]){ F_GETPIPE_SZ, F_GETLEASE, F_GETOWN, F_SETLEASE,
+						    F_GETLK, F_ADD_SEALS })),
+		      0);
 	}
 }
 
@@ -277,7 +297,9 @@ static void pass(struct worker *w, struct file *f)
 	} control = { .h = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
 	char byte = 0;
 	struct iovec v = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
 	int fd = f->fd;
 
@@ -306,7 +328,8 @@ static void about(struct worker *w, struct file *f)
 	log_input("about %s", node_names[f->kind]);
 	fstat(f->fd, &st);
 	fstatfs(f->fd, &fs);
-	snprintf(path, sizeof(path), "/proc/self/%s/%d", one_in(&w->rng, 3) ? "fd" : "fdinfo", f->fd);
+	snprintf(path, sizeof(path), "/proc/self/%s/%d", one_in(&w->rng, 3) ? "fd" : "fdinfo",
+		 f->fd);
 	fd = open(path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return;
@@ -321,12 +344,15 @@ void op_other(struct worker *w, struct file *f)
 	long ret;
 
 	switch (below(r, 14)) {
-	case 0: case 1: case 2:
+	case 0:
+	case 1:
+	case 2:
 		log_input("fsync %s", node_names[f->kind]);
 		ret = SYS(one_in(r, 2) ? fsync(f->fd) : fdatasync(f->fd));
 		check(w, f, FSYNC, "fsync", ret, 0);
 		break;
-	case 3: case 4:
+	case 3:
+	case 4:
 		log_input("lseek %s", node_names[f->kind]);
 		ret = SYS(lseek(f->fd, some_offset(r, 0), below(r, 6)));
 		check(w, f, SEEK, "lseek", ret, 1u << f->kind & MEMORY ? ~0ul >> 1 : 0);
@@ -348,7 +374,8 @@ void op_other(struct worker *w, struct file *f)
 		log_input("flock %s", node_names[f->kind]);
 		flock(f->fd, (1u << below(r, 4)) | LOCK_NB);
 		break;
-	case 8: case 9:
+	case 8:
+	case 9:
 		duplicate(w, f);
 		break;
 	case 10:

@@ -20,7 +20,8 @@ static struct slot *take_slot(struct worker *w, struct slot *slots, struct file 
 	if (s->used)
 		return NULL;
 	if (!s->buf) {
-		s->buf = mmap(NULL, SLOT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		s->buf = mmap(NULL, SLOT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			      0);
 		if (s->buf == MAP_FAILED) {
 			s->buf = NULL;
 			return NULL;
@@ -115,7 +116,8 @@ static void reap_ring(struct worker *w)
 }
 
 /* With the buffers that were registered: what comes of a request tells little. */
-static void prepare_fixed(struct worker *w, struct io_uring_sqe *sqe, struct slot *s, int fd, int64_t at)
+static void prepare_fixed(struct worker *w, struct io_uring_sqe *sqe, struct slot *s, int fd,
+			  int64_t at)
 {
 	int index = below(&w->rng, 3);
 	uint8_t *buf = (index == 1 ? w->p->big : w->arena) + below(&w->rng, ARENA);
@@ -136,12 +138,16 @@ static void prepare(struct worker *w, struct io_uring_sqe *sqe, struct slot *s)
 	s->call = NR_CALLS;
 	s->what = "request";
 	switch (below(&w->rng, 10)) {
-	case 0: case 1: case 2:
+	case 0:
+	case 1:
+	case 2:
 		s->call = READ;
 		s->what = "io_uring read";
 		io_uring_prep_read(sqe, fd, s->buf, s->len, at);
 		break;
-	case 3: case 4: case 5:
+	case 3:
+	case 4:
+	case 5:
 		s->call = WRITE;
 		s->what = "io_uring write";
 		io_uring_prep_write(sqe, fd, s->buf, s->len, at);
@@ -170,7 +176,8 @@ static void control(struct worker *w, struct io_uring_sqe *sqe)
 	uint64_t tag = 1 + below(&w->rng, NR_SLOTS);
 
 	switch (below(&w->rng, 4)) {
-	case 0: case 1:
+	case 0:
+	case 1:
 		io_uring_prep_cancel64(sqe, tag, one_in(&w->rng, 4) ? IORING_ASYNC_CANCEL_ANY : 0);
 		break;
 	case 2:
@@ -184,8 +191,16 @@ static void control(struct worker *w, struct io_uring_sqe *sqe)
 
 static unsigned int some_sqe_flags(struct rng *r)
 {
-	static const unsigned int flags[] = { 0, 0, 0, 0, IOSQE_ASYNC, IOSQE_ASYNC, IOSQE_IO_LINK,
-					      IOSQE_IO_HARDLINK, IOSQE_IO_DRAIN, IOSQE_IO_LINK | IOSQE_ASYNC };
+	static const unsigned int flags[] = { 0,
+					      0,
+					      0,
+					      0,
+					      IOSQE_ASYNC,
+					      IOSQE_ASYNC,
+					      IOSQE_IO_LINK,
+					      IOSQE_IO_HARDLINK,
+					      IOSQE_IO_DRAIN,
+					      IOSQE_IO_LINK | IOSQE_ASYNC };
 
 	return PICK(r, flags);
 }
@@ -213,8 +228,8 @@ void op_ring(struct worker *w, struct file *f)
 		prepare(w, sqe, s);
 		io_uring_sqe_set_data64(sqe, s - w->ring_slots + 1);
 		sqe->flags |= some_sqe_flags(&w->rng);
-		log_input("io_uring op %d %s %zu flags %#x", sqe->opcode, node_names[f->kind], s->len,
-			  sqe->flags);
+		log_input("io_uring op %d %s %zu flags %#x", sqe->opcode, node_names[f->kind],
+			  s->len, sqe->flags);
 		if (!(sqe->flags & IOSQE_IO_LINK) || !one_in(&w->rng, 2))
 			continue;
 		sqe = io_uring_get_sqe(&w->ring);

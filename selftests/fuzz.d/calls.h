@@ -13,59 +13,73 @@
 /* The nodes; a set of them is a bit mask. */
 enum kind { STREAM_L, STREAM_C, MESSAGE_L, MESSAGE_C, MEMORY_L, MEMORY_C, NR_KINDS };
 
-#define STREAM		(1u << STREAM_L | 1u << STREAM_C)
-#define MESSAGE		(1u << MESSAGE_L | 1u << MESSAGE_C)
-#define EXPORT		(1u << MEMORY_L)
-#define IMPORT		(1u << MEMORY_C)
-#define MEMORY		(EXPORT | IMPORT)
-#define ANY		(STREAM | MESSAGE | MEMORY)
+#define STREAM	(1u << STREAM_L | 1u << STREAM_C)
+#define MESSAGE (1u << MESSAGE_L | 1u << MESSAGE_C)
+#define EXPORT	(1u << MEMORY_L)
+#define IMPORT	(1u << MEMORY_C)
+#define MEMORY	(EXPORT | IMPORT)
+#define ANY	(STREAM | MESSAGE | MEMORY)
 
 /* What the errno table tells apart. */
 enum call {
-	OPEN, READ, WRITE, POSITIONED, FSYNC, SEEK, SHUTDOWN, INFO, ATOMIC, NOTIFY, RINGS,
-	COUNT, UNKNOWN, MMAP, SPLICE, NR_CALLS
+	OPEN,
+	READ,
+	WRITE,
+	POSITIONED,
+	FSYNC,
+	SEEK,
+	SHUTDOWN,
+	INFO,
+	ATOMIC,
+	NOTIFY,
+	RINGS,
+	COUNT,
+	UNKNOWN,
+	MMAP,
+	SPLICE,
+	NR_CALLS
 };
 
 /* An open file. Its number goes away only while nobody uses it, but in a racy process. */
 struct file {
 	atomic_int fd;
-	atomic_int users;	/* -1: being opened or closed */
+	atomic_int users; /* -1: being opened or closed */
 	enum kind kind;
 	int flags;
 };
 
 #define NR_FILES 10
-#define NR_MAPS 4
+#define NR_MAPS	 4
 
-#define WINDOW (16ul << 20)	/* so much of it at most */
+#define WINDOW (16ul << 20) /* so much of it at most */
 
 struct map {
-	uint8_t *window;	/* where it is put */
-	void *_Atomic at;	/* the same, when there was one */
+	uint8_t *window;  /* where it is put */
+	void *_Atomic at; /* the same, when there was one */
 	size_t len;
 };
 
 /* One process that makes calls, with its threads. */
 struct process {
 	struct file files[NR_FILES];
-	struct map maps[NR_MAPS];	/* of the region */
-	bool racy;		/* files are closed under their users: errnos say nothing */
-	bool poor;		/* limits were lowered */
+	struct map maps[NR_MAPS]; /* of the region */
+	bool racy;		  /* files are closed under their users: errnos say nothing */
+	bool poor;		  /* limits were lowered */
 	bool nobody;
 	atomic_int stop;
-	uint8_t *big;		/* BIG bytes, then a page that is not there */
+	uint8_t *big; /* BIG bytes, then a page that is not there */
 };
 
-#define ARENA (256u << 10)
-#define BIG (8u << 20)
-#define NR_SLOTS 16		/* requests of io_uring and libaio under way, of each */
-#define SLOT (16u << 10)
-#define PAGE 4096u
+#define ARENA	 (256u << 10)
+#define BIG	 (8u << 20)
+#define NR_SLOTS 16 /* requests of io_uring and libaio under way, of each */
+#define SLOT	 (16u << 10)
+#define PAGE	 4096u
 
 /* A request that completes later. */
 struct slot {
 	bool used;
-	struct file *file;	/* in use, too */
+	struct file *file; /* in use, too */
 	enum call call;
 	size_t len;
 	uint8_t *buf;
@@ -77,13 +91,13 @@ struct worker {
 	struct rng rng;
 	struct process *p;
 	pthread_t thread;
-	atomic_llong since;	/* ms, when the call at hand began; 0: none */
-	uint8_t *arena;		/* ARENA bytes, a page that is not there, one to read only */
+	atomic_llong since; /* ms, when the call at hand began; 0: none */
+	uint8_t *arena;	    /* ARENA bytes, a page that is not there, one to read only */
 	struct iovec *iov;
-	bool odd_vector;	/* one of its parts is of any length */
+	bool odd_vector; /* one of its parts is of any length */
 	int pipe[2];
-	int pair[2];		/* sockets, to pass files */
-	int file;		/* of ordinary kind, in memory */
+	int pair[2]; /* sockets, to pass files */
+	int file;    /* of ordinary kind, in memory */
 	bool has_ring;
 	struct io_uring ring;
 	struct slot ring_slots[NR_SLOTS];

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define LINES 400
-#define LINE 160
+#define LINE  160
 
 struct shared *shared;
 static char (*lines)[LINE];
@@ -63,8 +63,8 @@ static void *map_shared(const char *path, size_t size)
 		perror(path);
 		exit(2);
 	}
-	p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		 path ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, fd, 0);
+	p = mmap(NULL, size, PROT_READ | PROT_WRITE, path ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS,
+		 fd, 0);
 	if (p == MAP_FAILED) {
 		perror("mmap");
 		exit(2);
@@ -76,21 +76,25 @@ static void *map_shared(const char *path, size_t size)
 
 struct options fuzz_start(int argc, char **argv, const char *usage)
 {
-	static const struct option known[] = {
-		{ "seed", required_argument, NULL, 's' },
-		{ "seconds", required_argument, NULL, 't' },
-		{ "log", required_argument, NULL, 'l' },
-		{ }
-	};
+	static const struct option known[] = { { "seed", required_argument, NULL, 's' },
+					       { "seconds", required_argument, NULL, 't' },
+					       { "log", required_argument, NULL, 'l' },
+					       {} };
 	struct options o = { .seed = 1, .seconds = 10 };
 	const char *log = NULL;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		switch (c) {
-		case 's': o.seed = strtoull(optarg, NULL, 0); break;
-		case 't': o.seconds = atoi(optarg); break;
-		case 'l': log = optarg; break;
+		case 's':
+			o.seed = strtoull(optarg, NULL, 0);
+			break;
+		case 't':
+			o.seconds = atoi(optarg);
+			break;
+		case 'l':
+			log = optarg;
+			break;
 		default:
 			fprintf(stderr, "usage: %s\n", usage);
 			exit(2);

@@ -16,17 +16,17 @@ struct rng {
 /* In memory that all processes of a fuzzer share. */
 struct shared {
 	atomic_ulong inputs;
-	atomic_ulong lines;		/* written to the log */
+	atomic_ulong lines; /* written to the log */
 	atomic_int stop;
 	atomic_int findings;
-	char known[64][48];		/* keys of findings that were printed */
-	atomic_ulong count[16];		/* what a fuzzer counts beside */
+	char known[64][48];	/* keys of findings that were printed */
+	atomic_ulong count[16]; /* what a fuzzer counts beside */
 };
 
 struct options {
 	uint64_t seed;
 	int seconds;
-	const char *rest;		/* the argument that is no option */
+	const char *rest; /* the argument that is no option */
 };
 
 extern struct shared *shared;

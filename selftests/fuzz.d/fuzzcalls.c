@@ -28,14 +28,14 @@
 #include <unistd.h>
 #include "linux/rdma_char.h"
 
-#define NR_GROUPS 4
+#define NR_GROUPS   4
 #define MAX_THREADS 3
-#define TICK_US 4000
-#define STUCK_MS 40		/* a call that waits so long gets a signal */
-#define KILL_MS 30000		/* what is killed must be gone by then */
-#define LATE_MS 12000		/* who does not end by itself is killed */
+#define TICK_US	    4000
+#define STUCK_MS    40	  /* a call that waits so long gets a signal */
+#define KILL_MS	    30000 /* what is killed must be gone by then */
+#define LATE_MS	    12000 /* who does not end by itself is killed */
 
-enum { ENDED_SELF, ENDED_KILLED, ENDED_LATE, FORKS };	/* of shared->count */
+enum { ENDED_SELF, ENDED_KILLED, ENDED_LATE, FORKS }; /* of shared->count */
 
 __thread struct worker *self;
 static struct process process;
@@ -83,8 +83,8 @@ static void handle_signals(struct rng *r)
 
 static void *memory(size_t size)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		       -1, 0);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		_exit(0);
@@ -102,8 +102,8 @@ static void prepare_worker(struct worker *w, uint64_t seed, int index)
 	w->iov = memory(1100 * sizeof(*w->iov));
 	w->file = memfd_create("fuzz", MFD_CLOEXEC);
 	if (pipe2(w->pipe, one_in(&w->rng, 3) ? 0 : O_NONBLOCK) ||
-	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, w->pair) ||
-	    w->file < 0 || ftruncate(w->file, 1 << 20))
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, w->pair) || w->file < 0 ||
+	    ftruncate(w->file, 1 << 20))
 		_exit(0);
 }
 
@@ -288,8 +288,8 @@ static void run_process(uint64_t seed, long long deadline)
 
 static struct crew {
 	pid_t pid;
-	long long kill_at;	/* ms */
-	bool early;		/* it is killed before its time */
+	long long kill_at; /* ms */
+	bool early;	   /* it is killed before its time */
 } groups[NR_GROUPS];
 
 /* What the kernel does for the threads of a process. */

@@ -9,6 +9,7 @@
  *
  * With FUZZ_REPLAY there is a main() that runs files and folders of inputs, for gcov.
  */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,12 @@
 #include "proto/window.h"
 #include <linux/kernel.h>
 
-#define CHECK(cond)								\
-	do {									\
-		if (!(cond)) {							\
-			fprintf(stderr, "line %d: %s\n", __LINE__, #cond);	\
-			abort();						\
-		}								\
+#define CHECK(cond)                                                        \
+	do {                                                               \
+		if (!(cond)) {                                             \
+			fprintf(stderr, "line %d: %s\n", __LINE__, #cond); \
+			abort();                                           \
+		}                                                          \
 	} while (0)
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
@@ -100,11 +101,11 @@ static const struct op {
 	u32 min;
 	u32 max;
 } ops[] = {
-	{ 1, 0, 48, 48 }, { 2, 0, 48, 48 }, { 3, 0, 0, 0 }, { 4, 0, 0, 0 }, { 5, 0, 0, 0 },
-	{ 16, 1, 40, 40 }, { 17, 1, 8, 24 }, { 18, 1, 8, 8 }, { 19, 9, 1, ~0u },
-	{ 20, 7, 1, ~0u }, { 21, 1, 0, 0 }, { 22, 1, 0, 0 }, { 23, 1, 8, 8 }, { 24, 1, 0, 0 },
-	{ 25, 1, 16, ~0u }, { 26, 1, 32, 32 }, { 27, 1, 16, 16 }, { 28, 1, 24, 24 },
-	{ 29, 1, 8, 8 },
+	{ 1, 0, 48, 48 },  { 2, 0, 48, 48 },  { 3, 0, 0, 0 },	  { 4, 0, 0, 0 },
+	{ 5, 0, 0, 0 },	   { 16, 1, 40, 40 }, { 17, 1, 8, 24 },	  { 18, 1, 8, 8 },
+	{ 19, 9, 1, ~0u }, { 20, 7, 1, ~0u }, { 21, 1, 0, 0 },	  { 22, 1, 0, 0 },
+	{ 23, 1, 8, 8 },   { 24, 1, 0, 0 },   { 25, 1, 16, ~0u }, { 26, 1, 32, 32 },
+	{ 27, 1, 16, 16 }, { 28, 1, 24, 24 }, { 29, 1, 8, 8 },
 };
 
 static bool header_fine(const u8 *p, size_t arrived, u32 room)
@@ -116,22 +117,19 @@ static bool header_fine(const u8 *p, size_t arrived, u32 room)
 		return false;
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		if (ops[i].number == p[0])
-			return !(p[1] & ~ops[i].flags) && len >= ops[i].min &&
-			       len <= ops[i].max &&
+			return !(p[1] & ~ops[i].flags) && len >= ops[i].min && len <= ops[i].max &&
 			       (p[0] < 16 ? !session && !seq : session != 0);
 	return false;
 }
 
 static bool name_fine(const u8 *p, size_t n)
 {
-	static const char first[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 	size_t i;
 
 	if (n < 1 || n > 31)
 		return false;
 	for (i = 0; i < n; i++)
-		if (!p[i] || !(strchr(first, p[i]) || (i && strchr("._-", p[i]))))
+		if (!p[i] || !(isalnum(p[i]) || (i && strchr("._-", p[i]))))
 			return false;
 	return true;
 }
@@ -276,8 +274,10 @@ static enum rchar_privdata_error conn_expected(const u8 *p, size_t len)
 	if (p[4] != 1)
 		return RCHAR_PRIVDATA_VERSION;
 	return p[6] < p[7] && p[7] <= 16 && !zero(p + 8, 8) && le(p + 28, 4) >= 1024 &&
-	       le(p + 28, 4) <= 1 << 20 && le(p + 32, 2) >= 4 && le(p + 32, 2) <= 4096 &&
-	       zero(p + 34, 2) ? RCHAR_PRIVDATA_OK : RCHAR_PRIVDATA_FIELD;
+			       le(p + 28, 4) <= 1 << 20 && le(p + 32, 2) >= 4 &&
+			       le(p + 32, 2) <= 4096 && zero(p + 34, 2) ?
+		       RCHAR_PRIVDATA_OK :
+		       RCHAR_PRIVDATA_FIELD;
 }
 
 /* Unaligned, as the connection manager has it. */
@@ -318,14 +318,14 @@ static void fuzz_reject(struct input *in)
 
 /* ---- credits ---- */
 
-#define FLIGHT	8192	/* more than frames can be on their way to one side */
+#define FLIGHT 8192 /* more than frames can be on their way to one side */
 
 struct side {
 	struct rchar_credit credit;
-	u16 flight[FLIGHT];	/* grants of frames on their way here */
+	u16 flight[FLIGHT]; /* grants of frames on their way here */
 	unsigned int head, tail;
-	unsigned int granted;	/* sum of those */
-	unsigned int unposted;	/* received, and their buffers not posted again */
+	unsigned int granted;  /* sum of those */
+	unsigned int unposted; /* received, and their buffers not posted again */
 	unsigned int to_send;
 };
 
@@ -482,11 +482,11 @@ static void fuzz_serial(struct input *in)
 
 /* A session's window at both ends, beside offsets of 64 bits. */
 struct window {
-	u32 size;		/* of the receiver's channel; may be changed */
+	u32 size; /* of the receiver's channel; may be changed */
 	struct rchar_rx_window rx;
 	struct rchar_tx_window tx;
-	u64 next, read, edge;	/* the receiver's, in full */
-	u64 sent, known;	/* the sender's: what it sent, the edge that it knows */
+	u64 next, read, edge; /* the receiver's, in full */
+	u64 sent, known;      /* the sender's: what it sent, the edge that it knows */
 };
 
 static void window_advertise(struct window *w)
@@ -515,7 +515,7 @@ static void window_step(struct window *w, struct input *in, u8 what)
 
 	switch (what & 7) {
 	case 0:
-	case 1:		/* as much as goes */
+	case 1: /* as much as goes */
 		room = rchar_tx_window_room(&w->tx, RCHAR_WIRE_WINDOW_MAX);
 		CHECK(room == w->known - w->sent);
 		if (n > room)
@@ -530,7 +530,7 @@ static void window_step(struct window *w, struct input *in, u8 what)
 		CHECK(!rchar_tx_window_unacked(&w->tx));
 		break;
 	case 2:
-	case 3:		/* the program reads */
+	case 3: /* the program reads */
 		if (n > w->next - w->read)
 			n = w->next - w->read;
 		w->rx.read += n;
@@ -549,7 +549,7 @@ static void window_step(struct window *w, struct input *in, u8 what)
 		CHECK(!rchar_tx_window_grant(&w->tx, w->tx.acked + (1u << 30) + 1 + n, &more));
 		CHECK(w->tx.edge == w->rx.edge);
 		break;
-	case 6:		/* one that sends too much is found out */
+	case 6: /* one that sends too much is found out */
 		if (w->next + n > w->edge)
 			CHECK(!window_take(w, n));
 		break;
@@ -557,7 +557,8 @@ static void window_step(struct window *w, struct input *in, u8 what)
 		w->size = 65536 + n % (RCHAR_WIRE_WINDOW_MAX - 65535);
 		break;
 	}
-	CHECK(w->edge - w->read <= RCHAR_WIRE_WINDOW_MAX && w->read <= w->next && w->next <= w->edge);
+	CHECK(w->edge - w->read <= RCHAR_WIRE_WINDOW_MAX && w->read <= w->next &&
+	      w->next <= w->edge);
 }
 
 static void fuzz_window(struct input *in)
@@ -582,8 +583,10 @@ static void fuzz_tables(struct input *in)
 	u64 full = a > 6 ? 5000 : a ? 100ull << (a - 1) : 100;
 
 	CHECK(ms <= full && ms >= full - full / 4);
-	CHECK(!rchar_lane_move_legal(a, b) || (a >= 1 && a < RCHAR_LANE_DEAD && b > 1 && b <= RCHAR_LANE_DEAD));
-	CHECK(!rchar_link_move_legal(a, b) || (a >= 1 && a < RCHAR_LINK_DYING && b >= 1 && b <= RCHAR_LINK_DYING));
+	CHECK(!rchar_lane_move_legal(a, b) ||
+	      (a >= 1 && a < RCHAR_LANE_DEAD && b > 1 && b <= RCHAR_LANE_DEAD));
+	CHECK(!rchar_link_move_legal(a, b) ||
+	      (a >= 1 && a < RCHAR_LINK_DYING && b >= 1 && b <= RCHAR_LINK_DYING));
 	CHECK(!rchar_session_move_legal(a, b) ||
 	      (a >= 1 && a < RCHAR_SESSION_DEAD && b > 1 && b <= RCHAR_SESSION_DEAD));
 	CHECK(rchar_lane_state_name(a) && rchar_link_state_name(a) && rchar_session_state_name(a));
@@ -591,11 +594,13 @@ static void fuzz_tables(struct input *in)
 	CHECK(rchar_op_name(a) && rchar_frame_error_name(a));
 }
 
+typedef void (*part_fn)(struct input *in);
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	static void (*const parts[])(struct input *in) = {
-		fuzz_frame, fuzz_conn, fuzz_reject, fuzz_credit, fuzz_serial, fuzz_window,
-		fuzz_name, fuzz_tables,
+	static const part_fn parts[] = {
+		fuzz_frame,  fuzz_conn,	  fuzz_reject, fuzz_credit,
+		fuzz_serial, fuzz_window, fuzz_name,   fuzz_tables,
 	};
 	struct input in = { data, size };
 

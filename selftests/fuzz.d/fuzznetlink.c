@@ -24,13 +24,13 @@
 #include <unistd.h>
 #include "linux/rdma_char.h"
 
-#define ANSWER_MS	30000	/* later than this is a finding */
-#define SLOW_MS		10000
+#define ANSWER_MS 30000 /* later than this is a finding */
+#define SLOW_MS	  10000
 
-static const enum who crew[] = { WHO_ROOT, WHO_ROOT, WHO_ROOT, WHO_NOBODY, WHO_NETNS, WHO_USERNS,
-				 WHO_MONITOR };
+static const enum who crew[] = { WHO_ROOT,  WHO_ROOT,	WHO_ROOT,   WHO_NOBODY,
+				 WHO_NETNS, WHO_USERNS, WHO_MONITOR };
 
-enum { OK, REFUSED, EPERMS, DUMPS, EVENTS, SILENT };	/* of shared->count */
+enum { OK, REFUSED, EPERMS, DUMPS, EVENTS, SILENT }; /* of shared->count */
 
 static uint16_t family;
 static uint32_t group;
@@ -74,8 +74,10 @@ static uint32_t send_probe(void)
 		struct nlmsghdr h;
 		struct genlmsghdr g;
 	} probe = {
-		.h = { .nlmsg_len = sizeof(probe), .nlmsg_type = family,
-		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK, .nlmsg_seq = ++seq },
+		.h = { .nlmsg_len = sizeof(probe),
+		       .nlmsg_type = family,
+		       .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK,
+		       .nlmsg_seq = ++seq },
 		.g = { .cmd = RCHAR_CMD_INFO_GET, .version = 1 },
 	};
 	int ret = send_bytes(&probe, sizeof(probe));
@@ -87,7 +89,7 @@ static uint32_t send_probe(void)
 
 /* How what is read ends. */
 struct outcome {
-	bool ended;		/* the request did */
+	bool ended; /* the request did */
 	int error;
 	char words[200];
 };
@@ -131,10 +133,12 @@ static void resolve(void)
 		struct nlattr a;
 		char name[8];
 	} ask = {
-		.h = { .nlmsg_len = sizeof(ask), .nlmsg_type = GENL_ID_CTRL,
+		.h = { .nlmsg_len = sizeof(ask),
+		       .nlmsg_type = GENL_ID_CTRL,
 		       .nlmsg_flags = NLM_F_REQUEST },
 		.g = { .cmd = CTRL_CMD_GETFAMILY, .version = 1 },
-		.a = { .nla_len = NLA_HDRLEN + sizeof(SPEC_FAMILY), .nla_type = CTRL_ATTR_FAMILY_NAME },
+		.a = { .nla_len = NLA_HDRLEN + sizeof(SPEC_FAMILY),
+		       .nla_type = CTRL_ATTR_FAMILY_NAME },
 		.name = SPEC_FAMILY,
 	};
 	static uint8_t buf[8192] __attribute__((aligned(8)));
@@ -162,7 +166,8 @@ static void resolve(void)
 		p += NLA_ALIGN(a->nla_len);
 	}
 	if (!family || !group) {
-		fprintf(stderr, "fuzznetlink: no family '%s' with group '%s'\n", SPEC_FAMILY, SPEC_GROUP);
+		fprintf(stderr, "fuzznetlink: no family '%s' with group '%s'\n", SPEC_FAMILY,
+			SPEC_GROUP);
 		exit(2);
 	}
 }
@@ -175,7 +180,8 @@ static void note_request(int index, unsigned long i)
 	char hex[2 * 44 + 1] = "";
 	size_t at;
 
-	for (at = NLMSG_HDRLEN + GENL_HDRLEN; at < q.len && at < NLMSG_HDRLEN + GENL_HDRLEN + 44; at++)
+	for (at = NLMSG_HDRLEN + GENL_HDRLEN; at < q.len && at < NLMSG_HDRLEN + GENL_HDRLEN + 44;
+	     at++)
 		sprintf(hex + 2 * (at - NLMSG_HDRLEN - GENL_HDRLEN), "%02x", q.buf[at]);
 	log_input("%d.%lu %s(%u) %#x %zu %s", index, i, q.cmd ? q.cmd->name : "?", g->cmd,
 		  request_hdr(&q)->nlmsg_flags, q.len, hex);
@@ -226,7 +232,7 @@ static void one_request(struct rng *r, enum who who, int index, unsigned long i)
 			q.cmd ? q.cmd->name : "no command", index, i);
 	count_outcome(&out);
 	if (probe && q.dump && !out.ended)
-		open_socket();		/* a socket has one dump at a time */
+		open_socket(); /* a socket has one dump at a time */
 	else if (out.ended)
 		check_error(&q, who, out.error, out.words);
 	else if (q.answered && !q.broken && !q.odd_header)

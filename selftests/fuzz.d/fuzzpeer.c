@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define KILL_MS 30000		/* what is killed must be gone by then */
-#define GOOD_MS 10000		/* so long a good connection may take */
-#define BUSY_MS 40000		/* and so long while the module has no room */
-#define NR_ANSWERED 3		/* connections to us at once */
+#define KILL_MS	    30000 /* what is killed must be gone by then */
+#define GOOD_MS	    10000 /* so long a good connection may take */
+#define BUSY_MS	    40000 /* and so long while the module has no room */
+#define NR_ANSWERED 3	  /* connections to us at once */
 
 /* ---- it calls ---- */
 
@@ -76,7 +76,8 @@ static bool connect_lane(struct peer *p, int index)
 	req.resume = htole32(p->acks[index]);
 	if (p->mood.mutate && one_in(&p->rng, 12))
 		mutate_conn(&p->rng, &req);
-	event = dial_any(p, l, &req, private_length(&p->rng), hasty ? (int)below(&p->rng, 50) : 6000);
+	event = dial_any(p, l, &req, private_length(&p->rng),
+			 hasty ? (int)below(&p->rng, 50) : 6000);
 	atomic_fetch_add(&shared->count[DIAL_MS], now_ms() - begun);
 	if (event != RDMA_CM_EVENT_ESTABLISHED) {
 		atomic_fetch_add(&shared->count[REFUSED], 1);
@@ -88,7 +89,7 @@ static bool connect_lane(struct peer *p, int index)
 	take_reply(p, l, index, req.epoch);
 	p->conn.epoch = l->c.reply.epoch;
 	if (one_in(&p->rng, 50))
-		return true;		/* and says nothing, or something else first */
+		return true; /* and says nothing, or something else first */
 	if (!greet(p, l, RCHAR_OP_HELLO, l->c.reply.nonce))
 		return false;
 	begun = now_ms();
@@ -164,8 +165,10 @@ static struct peer answered[NR_ANSWERED];
 static void refuse(struct rng *r, struct rdma_cm_id *id)
 {
 	struct rchar_wire_reject reject = {
-		.magic = htole32(RCHAR_WIRE_MAGIC), .major = RCHAR_WIRE_MAJOR,
-		.reason = htole16(below(r, __RCHAR_REASON_MAX + 2)), .error = htole32(rng_next(r)),
+		.magic = htole32(RCHAR_WIRE_MAGIC),
+		.major = RCHAR_WIRE_MAJOR,
+		.reason = htole16(below(r, __RCHAR_REASON_MAX + 2)),
+		.error = htole32(rng_next(r)),
 	};
 
 	if (one_in(r, 5))
@@ -233,7 +236,7 @@ static void answer(struct peer *p, struct rdma_cm_id *id, const struct rchar_wir
 static void next_request(struct conn *listener, struct rng *r)
 {
 	struct pollfd p = { .fd = listener->events->fd, .events = POLLIN };
-	struct rchar_wire_privdata req = { };
+	struct rchar_wire_privdata req = {};
 	struct rdma_cm_event *e;
 	struct rdma_cm_id *id;
 
@@ -330,7 +333,8 @@ static void run_good(struct rng r)
 				usleep(100000);
 		} while (!ok && took < (busy ? BUSY_MS : GOOD_MS));
 		if (!ok)
-			finding("no good connection", "within %lld ms%s", took, busy ? ", always busy" : "");
+			finding("no good connection", "within %lld ms%s", took,
+				busy ? ", always busy" : "");
 		else
 			atomic_fetch_add(&shared->count[GOOD], 1);
 	}
@@ -339,15 +343,15 @@ static void run_good(struct rng r)
 /* ---- all of them ---- */
 
 static void (*const roles[])(struct rng) = {
-	run_good, run_acceptor, run_initiator, run_initiator, run_initiator,
-	NULL, NULL, NULL,		/* programs */
+	run_good,      run_acceptor, run_initiator, run_initiator,
+	run_initiator, NULL,	     NULL,	    NULL, /* programs */
 };
 
 #define NR_ROLES (int)(sizeof(roles) / sizeof(roles[0]))
 
 static struct {
 	pid_t pid;
-	long long kill_at;	/* ms */
+	long long kill_at; /* ms */
 } children[NR_ROLES];
 
 static void run_child(int role, uint64_t seed)
@@ -383,9 +387,10 @@ static bool reap(int role)
 
 	while (waitpid(children[role].pid, &status, WNOHANG) != children[role].pid) {
 		if (now_ms() > end) {
-			finding("a killed process does not end", "role %d, pid %d, after %d s", role,
-				children[role].pid, KILL_MS / 1000);
-			snprintf(command, sizeof(command), "cat /proc/%d/task/*/stack", children[role].pid);
+			finding("a killed process does not end", "role %d, pid %d, after %d s",
+				role, children[role].pid, KILL_MS / 1000);
+			snprintf(command, sizeof(command), "cat /proc/%d/task/*/stack",
+				 children[role].pid);
 			return system(command) == -1;
 		}
 		test_pause();
@@ -399,7 +404,7 @@ static bool reap(int role)
 
 static bool watch(int role, bool last)
 {
-	siginfo_t info = { };
+	siginfo_t info = {};
 	bool due = last || (role && now_ms() >= children[role].kill_at);
 
 	if (!due) {
@@ -414,10 +419,16 @@ static bool watch(int role, bool last)
 
 int main(int argc, char **argv)
 {
-	struct options o = fuzz_start(argc, argv, "fuzzpeer --seed S --seconds N [--log FILE] ADDR");
-	static const char *const names[] = { "frames", "requests", "rdmas", "good", "up", "refused", "broken",
-					     "killed", "opens", "local", "heard", "ms of dialling",
-					     "greeting", "waiting for credits", "playing" };
+	struct options o = fuzz_start(argc, argv,
+				      "fuzzpeer --seed S --seconds N [--log FILE] ADDR");
+	static const char *const names[] = { "frames",	 "requests",
+					     "rdmas",	 "good",
+					     "up",	 "refused",
+					     "broken",	 "killed",
+					     "opens",	 "local",
+					     "heard",	 "ms of dialling",
+					     "greeting", "waiting for credits",
+					     "playing" };
 	int last = sizeof(names) / sizeof(names[0]) - 1;
 	long long end = now_ms() + o.seconds * 1000ll;
 	struct rng r = rng_make(o.seed, 0);
@@ -443,7 +454,8 @@ int main(int argc, char **argv)
 		if (children[i].pid > 0)
 			stuck = !watch(i, true);
 	for (i = 0; i <= last; i++)
-		printf("%s %lu%s", names[i], atomic_load(&shared->count[i]), i == last ? "\n" : ", ");
+		printf("%s %lu%s", names[i], atomic_load(&shared->count[i]),
+		       i == last ? "\n" : ", ");
 	if (!atomic_load(&shared->count[GOOD]))
 		finding("no good connection", "at all");
 	return fuzz_end();

@@ -61,7 +61,8 @@ static void check_attrs(const struct spec_cmd *cmd, size_t set, const char *p, c
 		const struct spec_attr *a = spec_attr(set, type);
 
 		if (nla->nla_len < NLA_HDRLEN || p + nla->nla_len > end) {
-			finding("answer torn", "of set %s: attribute %u", spec_sets[set].name, type);
+			finding("answer torn", "of set %s: attribute %u", spec_sets[set].name,
+				type);
 			return;
 		}
 		if (!a)
@@ -174,7 +175,8 @@ static bool wordless(const struct request *q, int error)
 {
 	return error == EPERM || error == ENOMEM || (error == EINVAL && q->broken) ||
 	       /* No such command, or not in that way. */
-	       (error == EOPNOTSUPP && (!q->cmd || (q->dump ? !q->cmd->has_dump : !q->cmd->has_do)));
+	       (error == EOPNOTSUPP &&
+		(!q->cmd || (q->dump ? !q->cmd->has_dump : !q->cmd->has_do)));
 }
 
 /**

@@ -8,12 +8,12 @@
 #include "common.h"
 #include "spec.h"
 
-#define REQUEST_MAX	65536
+#define REQUEST_MAX 65536
 
 enum who { WHO_ROOT, WHO_NOBODY, WHO_NETNS, WHO_USERNS, WHO_MONITOR };
 
 /* What a process has seen: ids to ask for. Tables, of which the newest entries are kept. */
-#define NR_SEEN		16
+#define NR_SEEN 16
 
 struct seen {
 	uint64_t links[NR_SEEN];
@@ -25,13 +25,13 @@ struct seen {
 /* One request. */
 struct request {
 	uint8_t buf[REQUEST_MAX] __attribute__((aligned(8)));
-	size_t len;			/* bytes to send */
-	const struct spec_cmd *cmd;	/* NULL: there is no such command */
+	size_t len;		    /* bytes to send */
+	const struct spec_cmd *cmd; /* NULL: there is no such command */
 	uint32_t seq;
-	bool broken;			/* lengths are wrong: the answer may be none, or without words */
-	bool odd_header;		/* refused before the privileges are looked at */
+	bool broken;	 /* lengths are wrong: the answer may be none, or without words */
+	bool odd_header; /* refused before the privileges are looked at */
 	bool dump;
-	bool answered;			/* an ack or a dump is asked for */
+	bool answered; /* an ack or a dump is asked for */
 };
 
 static inline struct nlmsghdr *request_hdr(struct request *q)

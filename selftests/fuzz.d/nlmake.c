@@ -11,12 +11,13 @@
 #include "linux/rdma_char.h"
 
 static const char *const own[] = { "n-0", "n-1", "n-2", "n-3", "n-4", "n-5", "n-6", "n-7" };
-static const char *const fuzzed[] = { "f-stream-l", "f-stream-c", "f-message-l", "f-message-c",
-				      "f-memory-l", "f-memory-c" };
+static const char *const fuzzed[] = { "f-stream-l",  "f-stream-c", "f-message-l",
+				      "f-message-c", "f-memory-l", "f-memory-c" };
 /* A channel keeps its network namespace: only root of the first one deletes those. */
 static const char *const netns[] = { "ns-0", "ns-1", "ns-2" };
-static const char *const wrong[] = { "", ".", "..", "-a", "a/b", "a b", "\xc3\xa4", "nosuch",
-				     "01234567890123456789012345678901" };
+static const char *const wrong[] = { "",	 ".",	   "..",
+				     "-a",	 "a/b",	   "a b",
+				     "\xc3\xa4", "nosuch", "01234567890123456789012345678901" };
 
 const struct spec_attr *spec_attr(size_t set, uint16_t type)
 {
@@ -55,9 +56,9 @@ static const char *a_name(struct rng *r, enum who who)
 
 static void put_address(struct request *q, struct rng *r, uint16_t type)
 {
-	static const char *const v4[] = { "10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.9",
-					  "127.0.0.1", "0.0.0.0", "255.255.255.255", "224.0.0.1" };
-	static const char *const v6[] = { "fd00::1", "fd00::1", "::1", "::", "ff02::1",
+	static const char *const v4[] = { "10.0.0.1",  "10.0.0.1", "10.0.0.1",	      "10.0.0.9",
+					  "127.0.0.1", "0.0.0.0",  "255.255.255.255", "224.0.0.1" };
+	static const char *const v6[] = { "fd00::1", "fd00::1",	       "::1", "::", "ff02::1",
 					  "fe80::1", "::ffff:10.0.0.1" };
 	static const uint16_t ports[] = { 0, 0, 0, RCHAR_PORT, 7480, 7481, 1, 65535 };
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(PICK(r, ports)) };
@@ -86,9 +87,22 @@ static uint64_t a_size(struct rng *r)
 /* Good ones mostly; of what takes time little. */
 static uint32_t a_u32(struct rng *r, const struct spec_attr *a)
 {
-	static const uint32_t limits[] = { 65536, 65535, 1 << 20, 1 << 30, (1 << 30) + 1,
-					   256 << 20, (256 << 20) + 1, 64 << 20, (64 << 20) + 1,
-					   86400000, 86400001, 0, 1, 0777, 01000, ~0u };
+	static const uint32_t limits[] = { 65536,
+					   65535,
+					   1 << 20,
+					   1 << 30,
+					   (1 << 30) + 1,
+					   256 << 20,
+					   (256 << 20) + 1,
+					   64 << 20,
+					   (64 << 20) + 1,
+					   86400000,
+					   86400001,
+					   0,
+					   1,
+					   0777,
+					   01000,
+					   ~0u };
 
 	if (a->nr_values)
 		return one_in(r, 20) ? boundary(r) : a->values[below(r, a->nr_values)];
@@ -142,10 +156,11 @@ static void put_good(struct request *q, struct rng *r, const struct spec_attr *a
 /* Any attribute, of any length. */
 static void put_any(struct request *q, struct rng *r)
 {
-	static const uint16_t flags[] = { 0, 0, 0, NLA_F_NESTED, NLA_F_NET_BYTEORDER,
-					  NLA_F_NESTED | NLA_F_NET_BYTEORDER };
-	static const uint16_t lengths[] = { 0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 27, 28, 29, 32, 33, 255,
-					    256, 257, 4096, 20000 };
+	static const uint16_t flags[] = {
+		0, 0, 0, NLA_F_NESTED, NLA_F_NET_BYTEORDER, NLA_F_NESTED | NLA_F_NET_BYTEORDER
+	};
+	static const uint16_t lengths[] = { 0,	1,  2,	3,  4,	5,   7,	  8,   9,    16,
+					    27, 28, 29, 32, 33, 255, 256, 257, 4096, 20000 };
 	uint16_t type = one_in(r, 4) ? boundary(r) & NLA_TYPE_MASK : below(r, 34);
 	static uint8_t junk[20000];
 	uint16_t len = PICK(r, lengths);
@@ -244,7 +259,7 @@ static void fill(struct request *q, struct rng *r, enum who who, const struct se
 
 /* ---- what spoils it ---- */
 
-#define ATTRS	(NLMSG_HDRLEN + GENL_HDRLEN)
+#define ATTRS (NLMSG_HDRLEN + GENL_HDRLEN)
 
 /* Where attribute number n begins, or 0. */
 static size_t attr_at(struct request *q, uint32_t n)
@@ -281,36 +296,36 @@ static void spoil_attr(struct request *q, struct rng *r, uint32_t how)
 		return;
 	len = a->nla_len;
 	switch (how) {
-	case 0:		/* twice */
+	case 0: /* twice */
 		if (len - NLA_HDRLEN <= sizeof(copy)) {
 			memcpy(copy, a + 1, len - NLA_HDRLEN);
 			put(q, a->nla_type, copy, len - NLA_HDRLEN);
 		}
 		break;
-	case 1:		/* missing */
+	case 1: /* missing */
 		memmove(a, q->buf + at + NLA_ALIGN(len), q->len - at - NLA_ALIGN(len));
 		q->len -= NLA_ALIGN(len);
 		break;
-	case 2:		/* another type */
+	case 2: /* another type */
 		a->nla_type = one_in(r, 3) ? boundary(r) : below(r, 34);
 		break;
-	case 3:		/* shorter; what is behind is an attribute, too */
+	case 3: /* shorter; what is behind is an attribute, too */
 		a->nla_len -= below(r, len - NLA_HDRLEN + 1);
 		q->broken = true;
 		break;
-	case 4:		/* a length that cannot be */
+	case 4: /* a length that cannot be */
 		a->nla_len = one_in(r, 2) ? below(r, 8) : boundary(r);
 		q->broken = true;
 		break;
 	case 5:
 		a->nla_type |= one_in(r, 2) ? NLA_F_NESTED : NLA_F_NET_BYTEORDER;
 		break;
-	case 6:		/* all that follows is inside of it */
+	case 6: /* all that follows is inside of it */
 		a->nla_type |= NLA_F_NESTED;
 		a->nla_len = q->len - at;
 		q->broken = true;
 		break;
-	case 7:		/* other bytes; but no region that takes most of the memory */
+	case 7: /* other bytes; but no region that takes most of the memory */
 		if (len > NLA_HDRLEN && !(q->cmd && q->cmd->cmd == RCHAR_CMD_CHANNEL_NEW &&
 					  a->nla_type == RCHAR_A_CHANNEL_SIZE))
 			q->buf[at + NLA_HDRLEN + below(r, len - NLA_HDRLEN)] ^= 1 << below(r, 8);
@@ -324,11 +339,11 @@ static void spoil_message(struct request *q, struct rng *r)
 	struct genlmsghdr *g = NLMSG_DATA(h);
 
 	switch (below(r, 5)) {
-	case 0:		/* the length is not what is sent */
+	case 0: /* the length is not what is sent */
 		h->nlmsg_len = one_in(r, 2) ? below(r, q->len + 40) : boundary(r);
 		q->broken = true;
 		break;
-	case 1:		/* cut */
+	case 1: /* cut */
 		q->len = NLMSG_HDRLEN + below(r, q->len - NLMSG_HDRLEN + 1);
 		h->nlmsg_len = q->len;
 		q->broken = true;
@@ -342,7 +357,7 @@ static void spoil_message(struct request *q, struct rng *r)
 		g->reserved = one_in(r, 2) ? boundary(r) : 0;
 		q->odd_header = true;
 		break;
-	case 4:		/* bytes behind */
+	case 4: /* bytes behind */
 		memset(q->buf + q->len, 0xff, 8);
 		q->len += 1 + below(r, 7);
 		h->nlmsg_len = q->len;
@@ -390,7 +405,8 @@ void make_request(struct request *q, struct rng *r, enum who who, uint16_t famil
 	choose(q, r);
 	g->version = RCHAR_GENL_VERSION;
 	h->nlmsg_type = family;
-	h->nlmsg_flags = NLM_F_REQUEST | (q->dump ? NLM_F_DUMP : 0) | (one_in(r, 20) ? 0 : NLM_F_ACK);
+	h->nlmsg_flags = NLM_F_REQUEST | (q->dump ? NLM_F_DUMP : 0) |
+			 (one_in(r, 20) ? 0 : NLM_F_ACK);
 	fill(q, r, who, seen);
 	h->nlmsg_len = q->len;
 	while (n--) {
@@ -403,13 +419,14 @@ void make_request(struct request *q, struct rng *r, enum who who, uint16_t famil
 		else if (how < 10)
 			put_any(q, r);
 		else if (how < 11 && q->cmd)
-			put_good(q, r, &spec_sets[q->cmd->set].attrs[below(r, spec_sets[q->cmd->set].nr)], who);
+			put_good(q, r,
+				 &spec_sets[q->cmd->set].attrs[below(r, spec_sets[q->cmd->set].nr)],
+				 who);
 		if (how < 11)
 			h->nlmsg_len = q->len;
 		else
 			spoil_message(q, r);
 	}
 	q->dump = (h->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
-	q->answered = (h->nlmsg_flags & NLM_F_REQUEST) &&
-		      (q->dump || h->nlmsg_flags & NLM_F_ACK);
+	q->answered = (h->nlmsg_flags & NLM_F_REQUEST) && (q->dump || h->nlmsg_flags & NLM_F_ACK);
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SEND_ID 1000
-#define RDMA_ID 2000
+#define SEND_ID	       1000
+#define RDMA_ID	       2000
 #define MOST_UNDER_WAY (SENDS - 4)
 
 uint8_t own_memory[OWN] __attribute__((aligned(4096)));
@@ -70,7 +70,9 @@ static bool set_up(struct lane *l)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 64, .max_recv_wr = DEPTH, .max_send_sge = 1,
+		.cap = { .max_send_wr = 64,
+			 .max_recv_wr = DEPTH,
+			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
 	struct conn *c = &l->c;
@@ -147,12 +149,16 @@ static bool resolve(struct conn *c, int port)
 }
 
 /* Returns the event that ends the attempt; -1: none within @wait_ms, or nothing was sent. */
-int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *req, int len, int wait_ms)
+int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *req, int len,
+	     int wait_ms)
 {
 	struct rdma_conn_param param = {
-		.private_data = req, .private_data_len = len,
-		.responder_resources = 1 + below(&p->rng, 4), .initiator_depth = 1 + below(&p->rng, 4),
-		.retry_count = 6, .rnr_retry_count = below(&p->rng, 8),
+		.private_data = req,
+		.private_data_len = len,
+		.responder_resources = 1 + below(&p->rng, 4),
+		.initiator_depth = 1 + below(&p->rng, 4),
+		.retry_count = 6,
+		.rnr_retry_count = below(&p->rng, 8),
 	};
 	int event;
 
@@ -160,10 +166,11 @@ int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *r
 	l->c.events = rdma_create_event_channel();
 	if (!resolve(&l->c, RCHAR_PORT) || !set_up(l))
 		return -1;
-	log_input("request lane %u/%u link %llx epoch %x attempt %u frame_size %u depth %u resume %u len %d",
-		  req->lane, req->lanes, (unsigned long long)le64toh(req->link_id), le32toh(req->epoch),
-		  le32toh(req->attempt), le32toh(req->frame_size), le16toh(req->depth),
-		  le32toh(req->resume), len);
+	log_input(
+		"request lane %u/%u link %llx epoch %x attempt %u frame_size %u depth %u resume %u len %d",
+		req->lane, req->lanes, (unsigned long long)le64toh(req->link_id),
+		le32toh(req->epoch), le32toh(req->attempt), le32toh(req->frame_size),
+		le16toh(req->depth), le32toh(req->resume), len);
 	atomic_fetch_add(&shared->count[REQUESTS], 1);
 	if (rdma_connect(l->c.id, &param))
 		return -1;
@@ -173,12 +180,14 @@ int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *r
 }
 
 /* Takes @id over, and accepts with that reply. */
-int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id, const struct rchar_wire_privdata *rep,
-	       int len)
+int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id,
+	       const struct rchar_wire_privdata *rep, int len)
 {
 	struct rdma_conn_param param = {
-		.private_data = rep, .private_data_len = len,
-		.responder_resources = 1 + below(&p->rng, 4), .initiator_depth = 1 + below(&p->rng, 4),
+		.private_data = rep,
+		.private_data_len = len,
+		.responder_resources = 1 + below(&p->rng, 4),
+		.initiator_depth = 1 + below(&p->rng, 4),
 		.rnr_retry_count = 7,
 	};
 
@@ -278,12 +287,16 @@ bool post_bytes(struct peer *p, struct lane *l, const struct frame *f, int len)
 {
 	uint8_t *buf = l->c.mem + (DEPTH + l->c.sent++ % SENDS) * BUF;
 	struct ibv_sge sge = { (uintptr_t)buf, len, l->c.mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = SEND_ID, .sg_list = &sge, .num_sge = 1,
-				  .opcode = one_in(&p->rng, 3000) ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND };
+	struct ibv_send_wr wr = { .wr_id = SEND_ID,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = one_in(&p->rng, 3000) ? IBV_WR_SEND_WITH_IMM :
+								    IBV_WR_SEND };
 
-	log_input("frame op %u flags %#x session %u len %u/%d seq %u ack %u credits %u window %u", f->h.op,
-		  f->h.flags, le32toh(f->h.session), le32toh(f->h.len), len, le32toh(f->h.seq),
-		  le32toh(f->h.ack), le16toh(f->h.credits), le32toh(f->h.window));
+	log_input("frame op %u flags %#x session %u len %u/%d seq %u ack %u credits %u window %u",
+		  f->h.op, f->h.flags, le32toh(f->h.session), le32toh(f->h.len), len,
+		  le32toh(f->h.seq), le32toh(f->h.ack), le16toh(f->h.credits),
+		  le32toh(f->h.window));
 	atomic_fetch_add(&shared->count[FRAMES], 1);
 	memcpy(buf, f, len);
 	l->credits--;
@@ -295,7 +308,9 @@ bool post_rdma(struct peer *p, struct lane *l, int opcode, uint32_t key, uint64_
 {
 	uint32_t from = below(&p->rng, OWN - len + 1) & ~7u;
 	struct ibv_sge sge = { (uintptr_t)own_memory + from, len, local->lkey };
-	struct ibv_send_wr wr = { .wr_id = RDMA_ID, .sg_list = &sge, .num_sge = 1, .opcode = opcode };
+	struct ibv_send_wr wr = {
+		.wr_id = RDMA_ID, .sg_list = &sge, .num_sge = 1, .opcode = opcode
+	};
 
 	wr.wr.rdma.remote_addr = at;
 	wr.wr.rdma.rkey = key;

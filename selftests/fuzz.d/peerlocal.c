@@ -41,7 +41,7 @@ static size_t some_size(struct rng *r)
 	if (!dice)
 		return below(r, MOST);
 	if (dice < 4)
-		return 262144 + below(r, 100000);	/* not copied */
+		return 262144 + below(r, 100000); /* not copied */
 	if (dice < 10)
 		return 65536 + below(r, 10);
 	return below(r, dice < 40 ? 5000 : 300);
@@ -53,10 +53,16 @@ static void use_session(struct rng *r, int fd)
 	ssize_t n = 0;
 
 	switch (below(r, 12)) {
-	case 0: case 1: case 2: case 3:
+	case 0:
+	case 1:
+	case 2:
+	case 3:
 		n = read(fd, buf, some_size(r));
 		break;
-	case 4: case 5: case 6: case 7:
+	case 4:
+	case 5:
+	case 6:
+	case 7:
 		n = write(fd, buf, some_size(r));
 		break;
 	case 8:
@@ -77,17 +83,21 @@ static void use_session(struct rng *r, int fd)
 
 static void use_memory(struct rng *r, int fd)
 {
-	struct rchar_atomic a = { .op = 1 + below(r, 2), .offset = 8 * below(r, OWN / 8), .operand = 1 };
+	struct rchar_atomic a = { .op = 1 + below(r, 2),
+				  .offset = 8 * below(r, OWN / 8),
+				  .operand = 1 };
 	off_t at = below(r, OWN);
 	struct rchar_rings rings;
 	ssize_t n;
 	void *p;
 
 	switch (below(r, 7)) {
-	case 0: case 1:
+	case 0:
+	case 1:
 		n = pread(fd, buf, some_size(r), at);
 		break;
-	case 2: case 3:
+	case 2:
+	case 3:
 		n = pwrite(fd, buf, some_size(r), at);
 		break;
 	case 4:
@@ -111,8 +121,9 @@ static void use_memory(struct rng *r, int fd)
 /* Whatever the peer answers: "Errno table" in Documentation/uapi.rst. */
 static void check_open(const char *node)
 {
-	static const int documented[] = { ECONNREFUSED, ETIMEDOUT, EINTR, ENODEV, ENOENT, ENXIO, EACCES,
-					  ECONNRESET, ENOMEM, EOPNOTSUPP, ENOBUFS };
+	static const int documented[] = { ECONNREFUSED, ETIMEDOUT,  EINTR,  ENODEV,
+					  ENOENT,	ENXIO,	    EACCES, ECONNRESET,
+					  ENOMEM,	EOPNOTSUPP, ENOBUFS };
 	int error = errno;
 	char key[48];
 	size_t i;
@@ -127,8 +138,9 @@ static void check_open(const char *node)
 /* Opens, uses and closes for ever; whoever started this kills it. */
 void use_nodes(struct rng *r)
 {
-	static const char *const nodes[] = { "f-stream-l", "f-stream-l", "f-message-l", "f-memory-l",
-					     "p-stream", "p-stream", "p-message", "p-memory" };
+	static const char *const nodes[] = { "f-stream-l", "f-stream-l", "f-message-l",
+					     "f-memory-l", "p-stream",	 "p-stream",
+					     "p-message",  "p-memory" };
 
 	buf = mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(buf, 'L', MOST);
@@ -139,7 +151,9 @@ void use_nodes(struct rng *r)
 		int fd, n;
 
 		snprintf(path, sizeof(path), "/dev/rchar/%s", node);
-		fd = open(path, one_in(r, 3) ? O_RDWR | O_NONBLOCK : one_in(r, 10) ? O_RDONLY : O_RDWR);
+		fd = open(path, one_in(r, 3)  ? O_RDWR | O_NONBLOCK :
+				one_in(r, 10) ? O_RDONLY :
+						O_RDWR);
 		if (fd < 0) {
 			check_open(node);
 			/* What it wants may be some time in coming. */

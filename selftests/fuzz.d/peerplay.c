@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST 16000u		/* bytes of a frame of ours */
+#define LONGEST	    16000u /* bytes of a frame of ours */
 #define MAX_MESSAGE 30000u
 
 struct mood some_mood(struct rng *r)
@@ -29,15 +29,33 @@ void mutate_conn(struct rng *r, struct rchar_wire_privdata *conn)
 	uint64_t odd = boundary(r);
 
 	switch (below(r, 9)) {
-	case 0: conn->epoch = htole32(odd); break;
-	case 1: conn->attempt = htole32(odd); break;
-	case 2: conn->resume = htole32(le32toh(conn->resume) + below(r, 5) - 2); break;
-	case 3: conn->frame_size = htole32(one_in(r, 2) ? odd : 1024 + below(r, 4096)); break;
-	case 4: conn->depth = htole16(one_in(r, 2) ? odd : below(r, 40)); break;
-	case 5: conn->lanes = below(r, 18); conn->lane = below(r, 4); break;
-	case 6: conn->resume = htole32(odd); break;
-	case 7: memcpy(bytes + at, &odd, 4); break;
-	default: bytes[below(r, sizeof(*conn))] ^= 1 << below(r, 8);
+	case 0:
+		conn->epoch = htole32(odd);
+		break;
+	case 1:
+		conn->attempt = htole32(odd);
+		break;
+	case 2:
+		conn->resume = htole32(le32toh(conn->resume) + below(r, 5) - 2);
+		break;
+	case 3:
+		conn->frame_size = htole32(one_in(r, 2) ? odd : 1024 + below(r, 4096));
+		break;
+	case 4:
+		conn->depth = htole16(one_in(r, 2) ? odd : below(r, 40));
+		break;
+	case 5:
+		conn->lanes = below(r, 18);
+		conn->lane = below(r, 4);
+		break;
+	case 6:
+		conn->resume = htole32(odd);
+		break;
+	case 7:
+		memcpy(bytes + at, &odd, 4);
+		break;
+	default:
+		bytes[below(r, sizeof(*conn))] ^= 1 << below(r, 8);
 	}
 }
 
@@ -54,21 +72,42 @@ static int mutate_frame(struct peer *p, struct frame *f, int len)
 	uint32_t payload = len - sizeof(f->h), odd = boundary(r);
 
 	switch (below(r, 14)) {
-	case 0: f->h.op = one_in(r, 2) ? below(r, 32) : below(r, 256); break;
-	case 1: f->h.flags ^= 1 << below(r, 8); break;
-	case 2: f->h.credits = htole16(one_in(r, 2) ? odd : le16toh(f->h.credits) + 1); break;
-	case 3: f->h.len = htole32(one_in(r, 2) ? odd : le32toh(f->h.len) + below(r, 3) - 1); break;
-	case 4: f->h.session = htole32(one_in(r, 2) ? odd : p->sessions[below(r, NR_SESSIONS)].id); break;
-	case 5: f->h.seq = htole32(le32toh(f->h.seq) + below(r, 5) - 2); break;
-	case 6: f->h.seq = htole32(odd); break;
-	case 7: f->h.ack = htole32(le32toh(f->h.ack) + below(r, 5) - 2); break;
-	case 8: f->h.ack = htole32(odd); break;
-	case 9: f->h.window = htole32(odd); break;
-	case 10: case 11:	/* a field of the payload */
+	case 0:
+		f->h.op = one_in(r, 2) ? below(r, 32) : below(r, 256);
+		break;
+	case 1:
+		f->h.flags ^= 1 << below(r, 8);
+		break;
+	case 2:
+		f->h.credits = htole16(one_in(r, 2) ? odd : le16toh(f->h.credits) + 1);
+		break;
+	case 3:
+		f->h.len = htole32(one_in(r, 2) ? odd : le32toh(f->h.len) + below(r, 3) - 1);
+		break;
+	case 4:
+		f->h.session = htole32(one_in(r, 2) ? odd : p->sessions[below(r, NR_SESSIONS)].id);
+		break;
+	case 5:
+		f->h.seq = htole32(le32toh(f->h.seq) + below(r, 5) - 2);
+		break;
+	case 6:
+		f->h.seq = htole32(odd);
+		break;
+	case 7:
+		f->h.ack = htole32(le32toh(f->h.ack) + below(r, 5) - 2);
+		break;
+	case 8:
+		f->h.ack = htole32(odd);
+		break;
+	case 9:
+		f->h.window = htole32(odd);
+		break;
+	case 10:
+	case 11: /* a field of the payload */
 		if (payload >= 4)
 			memcpy(f->payload + below(r, payload / 4) * 4, &odd, 4);
 		break;
-	case 12:	/* another length, in the header as well or not */
+	case 12: /* another length, in the header as well or not */
 		payload = one_in(r, 2) ? below(r, payload + 9) : below(r, 2000);
 		if (one_in(r, 3))
 			f->h.len = htole32(payload);
@@ -129,15 +168,15 @@ static void finish(struct peer *p, struct lane *l, struct frame *f)
 		return;
 	}
 	switch (below(r, 8)) {
-	case 0:			/* twice: a duplicate */
+	case 0: /* twice: a duplicate */
 		post_bytes(p, l, f, len);
 		post_bytes(p, l, f, len);
 		break;
-	case 1:			/* an old one instead, or never */
+	case 1: /* an old one instead, or never */
 		if (p->last_len)
 			post_bytes(p, l, &p->last, p->last_len);
 		break;
-	case 2:			/* one of another lane */
+	case 2: /* one of another lane */
 		l = &p->lanes[below(r, p->nr_lanes)];
 		if (l->there)
 			post_bytes(p, l, f, len);
@@ -193,7 +232,8 @@ static void send_empty(struct peer *p, struct session *s, int op)
 
 static void send_status(struct peer *p, struct session *s, int op)
 {
-	struct rchar_wire_status status = { .reason = htole32(below(&p->rng, __RCHAR_REASON_MAX + 2)) };
+	struct rchar_wire_status status = { .reason = htole32(
+						    below(&p->rng, __RCHAR_REASON_MAX + 2)) };
 	struct lane *l = lane_of(p, s);
 	struct frame f;
 
@@ -208,7 +248,8 @@ static void send_status(struct peer *p, struct session *s, int op)
 	s->state = OVER;
 }
 
-static void send_bytes(struct peer *p, struct session *s, int op, int flags, uint32_t len, uint32_t cost)
+static void send_bytes(struct peer *p, struct session *s, int op, int flags, uint32_t len,
+		       uint32_t cost)
 {
 	struct lane *l = lane_of(p, s);
 	struct frame f;
@@ -224,7 +265,8 @@ static void send_bytes(struct peer *p, struct session *s, int op, int flags, uin
 
 static void send_data(struct peer *p, struct session *s)
 {
-	uint32_t room = s->edge - s->sent, len = 1 + below(&p->rng, one_in(&p->rng, 25) ? LONGEST : 200);
+	uint32_t room = s->edge - s->sent,
+		 len = 1 + below(&p->rng, one_in(&p->rng, 25) ? LONGEST : 200);
 
 	if (one_in(&p->rng, 400))
 		room = LONGEST;
@@ -245,9 +287,11 @@ static void send_message(struct peer *p, struct session *s)
 	}
 	if (s->in_message + len > s->max_message && !one_in(&p->rng, 300))
 		return;
-	if ((int32_t)(s->edge - s->sent) < (int32_t)(len + RCHAR_WIRE_MESSAGE_COST) && !one_in(&p->rng, 400))
+	if ((int32_t)(s->edge - s->sent) < (int32_t)(len + RCHAR_WIRE_MESSAGE_COST) &&
+	    !one_in(&p->rng, 400))
 		return;
-	send_bytes(p, s, RCHAR_OP_MSG, flags, len, flags & RCHAR_FRAME_LAST ? RCHAR_WIRE_MESSAGE_COST : 0);
+	send_bytes(p, s, RCHAR_OP_MSG, flags, len,
+		   flags & RCHAR_FRAME_LAST ? RCHAR_WIRE_MESSAGE_COST : 0);
 	s->in_message = flags & RCHAR_FRAME_LAST ? 0 : s->in_message + len;
 }
 
@@ -261,7 +305,8 @@ static void send_rndv(struct peer *p, struct session *s)
 {
 	struct rchar_wire_rndv b = { .id = htole32(++s->rndv_id) };
 	struct lane *l = lane_of(p, s);
-	uint32_t room = s->edge - s->sent, len = RCHAR_WIRE_RNDV_MIN + below(&p->rng, RCHAR_WIRE_RNDV_MIN);
+	uint32_t room = s->edge - s->sent,
+		 len = RCHAR_WIRE_RNDV_MIN + below(&p->rng, RCHAR_WIRE_RNDV_MIN);
 	struct frame f;
 
 	if ((int32_t)room < (int32_t)len && !one_in(&p->rng, 100))
@@ -271,7 +316,7 @@ static void send_rndv(struct peer *p, struct session *s)
 	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate))
 		b.key = rng_next(&p->rng);
 	if (one_in(&p->rng, 6))
-		b.attempt = htole32(7);		/* it need not answer */
+		b.attempt = htole32(7); /* it need not answer */
 	b.offset = htole32(below(&p->rng, OWN - len));
 	b.len = htole32(len);
 	if (!begin(p, l, &f, RCHAR_OP_RNDV, s, sizeof(b)))
@@ -304,12 +349,13 @@ static void send_rndv_done(struct peer *p, struct session *s)
 			len = OWN;
 		post_rdma(p, l, IBV_WR_RDMA_READ, le32toh(s->offer.key),
 			  le32toh(s->offer.offset) +
-			  (p->mood.mutate && one_in(&p->rng, p->mood.mutate) ? 4096 : 0), len);
+				  (p->mood.mutate && one_in(&p->rng, p->mood.mutate) ? 4096 : 0),
+			  len);
 	}
 	if (!begin(p, l, &f, RCHAR_OP_RNDV_DONE, s, sizeof(t)))
 		return;
 	memcpy(f.payload, &t, sizeof(t));
-	s->offered = one_in(&p->rng, 20) && !getenv("FUZZPEER_ONE_ANSWER");	/* else once more */
+	s->offered = one_in(&p->rng, 20) && !getenv("FUZZPEER_ONE_ANSWER"); /* else once more */
 	finish(p, l, &f);
 }
 
@@ -321,7 +367,7 @@ static void send_call(struct peer *p, struct session *s)
 		.call = 1 + below(&p->rng, __RCHAR_CALL_MAX - 1),
 		.id = htole32(++s->call_id),
 		.offset = htole64(one_in(&p->rng, 10) ? boundary(&p->rng) :
-						       8 * below(&p->rng, s->size / 8 + 2)),
+							8 * below(&p->rng, s->size / 8 + 2)),
 		.operand = htole64(rng_next(&p->rng)),
 		.compare = htole64(one_in(&p->rng, 2) ? 0 : rng_next(&p->rng)),
 	};
@@ -338,7 +384,8 @@ static void reach_region(struct peer *p, struct session *s)
 {
 	static const int ops[] = { IBV_WR_RDMA_READ, IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE,
 				   IBV_WR_RDMA_WRITE };
-	uint32_t chunk = s->nr_keys ? below(&p->rng, s->nr_keys) : 0, len = 1 + below(&p->rng, one_in(&p->rng, 10) ? 5000 : 100);
+	uint32_t chunk = s->nr_keys ? below(&p->rng, s->nr_keys) : 0,
+		 len = 1 + below(&p->rng, one_in(&p->rng, 10) ? 5000 : 100);
 	uint32_t key = s->nr_keys ? s->keys[chunk] : 0;
 	uint64_t size = s->shift ? 1ull << s->shift : 4096, at;
 	int op = PICK(&p->rng, ops);
@@ -351,11 +398,20 @@ static void reach_region(struct peer *p, struct session *s)
 	/* What is not allowed breaks the connection. */
 	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate)) {
 		switch (below(&p->rng, 5)) {
-		case 0: key = p->stale_keys[below(&p->rng, NR_KEYS)]; break;
-		case 1: key = rng_next(&p->rng); break;
-		case 2: at = boundary(&p->rng); break;
-		case 3: op = IBV_WR_ATOMIC_FETCH_AND_ADD; break;
-		default: op = IBV_WR_RDMA_WRITE_WITH_IMM;
+		case 0:
+			key = p->stale_keys[below(&p->rng, NR_KEYS)];
+			break;
+		case 1:
+			key = rng_next(&p->rng);
+			break;
+		case 2:
+			at = boundary(&p->rng);
+			break;
+		case 3:
+			op = IBV_WR_ATOMIC_FETCH_AND_ADD;
+			break;
+		default:
+			op = IBV_WR_RDMA_WRITE_WITH_IMM;
 		}
 	}
 	post_rdma(p, lane_of(p, s), op, key, at, len);
@@ -366,7 +422,7 @@ static void send_map(struct peer *p, struct session *s)
 	union {
 		struct rchar_wire_map m;
 		uint8_t space[sizeof(struct rchar_wire_map) + NR_KEYS * 4];
-	} map = { };
+	} map = {};
 	struct lane *l = lane_of(p, s);
 	uint32_t i, n = 1, chunks = s->size >> 16 ?: 1;
 	struct frame f;
@@ -381,7 +437,8 @@ static void send_map(struct peer *p, struct session *s)
 	map.m.count = htole32(n);
 	for (i = 0; i < n; i++)
 		map.m.keys[i] = htole32(p->mood.mutate && one_in(&p->rng, p->mood.mutate) ?
-					rng_next(&p->rng) : l->own_key);
+						rng_next(&p->rng) :
+						l->own_key);
 	if (!begin(p, l, &f, RCHAR_OP_MAP, s, sizeof(map.m) + n * 4))
 		return;
 	memcpy(f.payload, &map, sizeof(map.m) + n * 4);
@@ -408,11 +465,12 @@ static void send_result(struct peer *p, struct session *s, uint32_t id)
 
 static void ask_open(struct peer *p, struct session *s)
 {
-	static const char *const names[] = { "f-stream-l", "f-stream-l", "f-stream-l", "f-message-l",
-					     "f-message-l", "f-memory-l", "f-memory-l", "nosuch" };
-	static const int types[] = { RCHAR_TYPE_STREAM, RCHAR_TYPE_STREAM, RCHAR_TYPE_STREAM,
+	static const char *const names[] = { "f-stream-l",  "f-stream-l",  "f-stream-l",
+					     "f-message-l", "f-message-l", "f-memory-l",
+					     "f-memory-l",  "nosuch" };
+	static const int types[] = { RCHAR_TYPE_STREAM,	 RCHAR_TYPE_STREAM,  RCHAR_TYPE_STREAM,
 				     RCHAR_TYPE_MESSAGE, RCHAR_TYPE_MESSAGE, RCHAR_TYPE_MEMORY,
-				     RCHAR_TYPE_MEMORY, RCHAR_TYPE_STREAM };
+				     RCHAR_TYPE_MEMORY,	 RCHAR_TYPE_STREAM };
 	uint32_t which = below(&p->rng, 8), old = s->id;
 	struct rchar_wire_open o = { .type = types[which] };
 	struct lane *l;
@@ -442,7 +500,10 @@ static void ask_open(struct peer *p, struct session *s)
 
 static void send_opened(struct peer *p, struct session *s)
 {
-	struct { struct rchar_wire_opened o; struct rchar_wire_region r; } answer = { };
+	struct {
+		struct rchar_wire_opened o;
+		struct rchar_wire_region r;
+	} answer = {};
 	uint32_t len = sizeof(answer.o);
 	struct lane *l = lane_of(p, s);
 	struct frame f;
@@ -477,7 +538,8 @@ static struct session *find(struct peer *p, uint32_t id)
 	return NULL;
 }
 
-static void heard_open(struct peer *p, uint32_t id, uint32_t window, const struct rchar_wire_open *o)
+static void heard_open(struct peer *p, uint32_t id, uint32_t window,
+		       const struct rchar_wire_open *o)
 {
 	struct session *s = &p->sessions[below(&p->rng, NR_SESSIONS)];
 
@@ -491,7 +553,8 @@ static void heard_open(struct peer *p, uint32_t id, uint32_t window, const struc
 
 static void heard_opened(struct session *s, const struct frame *f, uint32_t len)
 {
-	const struct rchar_wire_region *region = (const void *)(f->payload + sizeof(struct rchar_wire_opened));
+	const struct rchar_wire_region *region = (const void *)(f->payload +
+								sizeof(struct rchar_wire_opened));
 	struct rchar_wire_opened o;
 
 	memcpy(&o, f->payload, sizeof(o));
@@ -517,16 +580,19 @@ static void heard_session(struct peer *p, struct session *s, const struct frame 
 {
 	uint32_t window = le32toh(f->h.window), id;
 
-	if (f->h.op != RCHAR_OP_REFUSED && f->h.op != RCHAR_OP_RESET && (int32_t)(window - s->edge) > 0)
+	if (f->h.op != RCHAR_OP_REFUSED && f->h.op != RCHAR_OP_RESET &&
+	    (int32_t)(window - s->edge) > 0)
 		s->edge = window;
 	switch (f->h.op) {
 	case RCHAR_OP_OPENED:
 		heard_opened(s, f, len);
 		break;
-	case RCHAR_OP_REFUSED: case RCHAR_OP_RESET:
+	case RCHAR_OP_REFUSED:
+	case RCHAR_OP_RESET:
 		s->state = OVER;
 		break;
-	case RCHAR_OP_DATA: case RCHAR_OP_MSG:
+	case RCHAR_OP_DATA:
+	case RCHAR_OP_MSG:
 		if (f->h.flags & RCHAR_FRAME_INSTEAD)
 			s->offered = false;
 		else
@@ -566,7 +632,8 @@ void heard(struct peer *p, struct lane *l, const struct frame *f, uint32_t len)
 	if (!p->mood.no_acks)
 		l->c.ack = le32toh(f->h.seq) + 1;
 	if (f->h.op == RCHAR_OP_OPEN) {
-		heard_open(p, le32toh(f->h.session), le32toh(f->h.window), (const void *)f->payload);
+		heard_open(p, le32toh(f->h.session), le32toh(f->h.window),
+			   (const void *)f->payload);
 		return;
 	}
 	s = find(p, le32toh(f->h.session));
@@ -627,15 +694,32 @@ static void play_open(struct peer *p, struct session *s)
 static void play_wrong(struct peer *p, struct session *s)
 {
 	switch (below(&p->rng, 9)) {
-	case 0: send_status(p, s, RCHAR_OP_REFUSED); break;
-	case 1: send_opened(p, s); break;
-	case 2: send_data(p, s); break;
-	case 3: send_message(p, s); break;
-	case 4: send_rndv_done(p, s); break;
-	case 5: send_map(p, s); break;
-	case 6: send_result(p, s, 1); break;
-	case 7: send_call(p, s); break;
-	default: ask_open(p, s);
+	case 0:
+		send_status(p, s, RCHAR_OP_REFUSED);
+		break;
+	case 1:
+		send_opened(p, s);
+		break;
+	case 2:
+		send_data(p, s);
+		break;
+	case 3:
+		send_message(p, s);
+		break;
+	case 4:
+		send_rndv_done(p, s);
+		break;
+	case 5:
+		send_map(p, s);
+		break;
+	case 6:
+		send_result(p, s, 1);
+		break;
+	case 7:
+		send_call(p, s);
+		break;
+	default:
+		ask_open(p, s);
 	}
 }
 
@@ -666,7 +750,8 @@ void play(struct peer *p)
 		return;
 	}
 	switch (s->state) {
-	case FREE: case OVER:
+	case FREE:
+	case OVER:
 		if (p->initiator && one_in(&p->rng, 4))
 			ask_open(p, s);
 		break;

@@ -7,21 +7,21 @@
 #include "common.h"
 
 #define NR_SESSIONS 10
-#define NR_LANES 4
-#define NR_KEYS 16
-#define KEPT 64			/* frames that may have to be sent again; of more nobody knows */
-#define OWN (256u << 10)	/* bytes of ours that the module may be told to reach */
-#define OWN_PORT 7999
+#define NR_LANES    4
+#define NR_KEYS	    16
+#define KEPT	    64		 /* frames that may have to be sent again; of more nobody knows */
+#define OWN	    (256u << 10) /* bytes of ours that the module may be told to reach */
+#define OWN_PORT    7999
 
 /* A good peer's view of a session, as far as it makes frames that mean something. */
 struct session {
 	enum { FREE, OPENING, OPENED, OVER } state;
 	uint32_t id;
 	int type;
-	uint32_t sent, edge;		/* bytes: sent, and allowed */
-	uint32_t got, given;		/* bytes: received, and allowed to the module */
+	uint32_t sent, edge; /* bytes: sent, and allowed */
+	uint32_t got, given; /* bytes: received, and allowed to the module */
 	uint32_t max_message, in_message;
-	bool fin;			/* we sent it */
+	bool fin; /* we sent it */
 	/* what the module offered, until we answered */
 	bool offered;
 	struct rchar_wire_rndv offer;
@@ -35,19 +35,19 @@ struct session {
 
 struct lane {
 	struct conn c;
-	bool there;		/* has resources */
-	bool up;		/* greeted */
-	bool greeted;		/* just now, by who called: what it lacks comes next */
-	int credits;		/* frames that we may send */
-	int under_way;		/* sends that have not completed */
-	unsigned int withheld;	/* buffers that the module is not told of */
-	uint32_t own_key;	/* of own_memory, for the module */
-	struct spare *spare;	/* its buffers */
+	bool there;	       /* has resources */
+	bool up;	       /* greeted */
+	bool greeted;	       /* just now, by who called: what it lacks comes next */
+	int credits;	       /* frames that we may send */
+	int under_way;	       /* sends that have not completed */
+	unsigned int withheld; /* buffers that the module is not told of */
+	uint32_t own_key;      /* of own_memory, for the module */
+	struct spare *spare;   /* its buffers */
 };
 
 /* How a connection misbehaves. */
 struct mood {
-	uint32_t mutate;	/* one frame in so many; 0: none */
+	uint32_t mutate; /* one frame in so many; 0: none */
 	bool no_credits, no_acks, no_reading;
 };
 
@@ -55,28 +55,44 @@ struct peer {
 	struct rng rng;
 	bool initiator;
 	struct mood mood;
-	struct rchar_wire_privdata conn;	/* what we said; of the acceptor: what it said */
+	struct rchar_wire_privdata conn; /* what we said; of the acceptor: what it said */
 	struct lane lanes[NR_LANES];
 	int nr_lanes;
 	struct session sessions[NR_SESSIONS];
 	uint32_t next_id;
-	uint32_t stale_keys[NR_KEYS];	/* of sessions and connections before */
-	struct frame last;		/* to send again, wrongly */
+	uint32_t stale_keys[NR_KEYS]; /* of sessions and connections before */
+	struct frame last;	      /* to send again, wrongly */
 	int last_len;
 	struct frame kept[NR_LANES][KEPT];
 	/* of each lane, when its connection ended */
 	uint32_t next_seq[NR_LANES], acks[NR_LANES];
 };
 
-enum { FRAMES, REQUESTS, RDMAS, GOOD, UP, REFUSED, BROKEN, KILLED, OPENS, LOCAL_IO, HEARD,
-       DIAL_MS, GREET_MS, CREDIT_MS, PLAY_MS };
+enum {
+	FRAMES,
+	REQUESTS,
+	RDMAS,
+	GOOD,
+	UP,
+	REFUSED,
+	BROKEN,
+	KILLED,
+	OPENS,
+	LOCAL_IO,
+	HEARD,
+	DIAL_MS,
+	GREET_MS,
+	CREDIT_MS,
+	PLAY_MS
+};
 
 extern uint8_t own_memory[OWN];
 
 /* peerlink.c */
-int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *req, int len, int wait_ms);
-int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id, const struct rchar_wire_privdata *rep,
-	       int len);
+int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *req, int len,
+	     int wait_ms);
+int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id,
+	       const struct rchar_wire_privdata *rep, int len);
 void drop_lane(struct lane *l, struct rng *r);
 bool listen_here(struct conn *listener);
 void pump(struct peer *p, struct lane *l, int ms);

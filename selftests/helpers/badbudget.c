@@ -29,8 +29,8 @@
 
 /* And what the honest one is counted for. */
 #define BUDGET (budget() + (1 << 20))
-#define MANY 48			/* connections at once */
-#define PIECE 16000
+#define MANY   48 /* connections at once */
+#define PIECE  16000
 
 /* What a command prints. */
 static long number(const char *command)
@@ -162,7 +162,7 @@ static void partial_messages(void)
 	}
 	measured("the_parts_of_messages_of_reset_sessions_are_freed",
 		 number("rchar -j stats bmsg | sed 's/.*\"resets\":\\([0-9]*\\).*/\\1/'") > 10 &&
-		 falls_beside(&c, "seg", before + 200));
+			 falls_beside(&c, "seg", before + 200));
 	hang_up(&c);
 	falls_to("session", sessions);
 }
@@ -178,8 +178,7 @@ static void unanswered(void)
 		push_open(&c, i, "nosuch", RCHAR_TYPE_STREAM, 0);
 	push_all(&c);
 	/* At once, not when the keepalive finds it silent. */
-	measured("a_peer_that_takes_no_answers_is_disconnected",
-		 c.gone && objects("txbuf") < 4000);
+	measured("a_peer_that_takes_no_answers_is_disconnected", c.gone && objects("txbuf") < 4000);
 	hang_up(&c);
 }
 
@@ -278,7 +277,8 @@ static int let_linger(size_t bytes, int sessions, const char *kind, unsigned lon
 		if (i % 5)
 			continue;
 		push_all(&c);
-		for (done = 0; done < 2000 && !c.gone &&
+		for (done = 0;
+		     done < 2000 && !c.gone &&
 		     number("rchar -j show bserve | sed 's/.*\"waiting\":\\([0-9]*\\).*/\\1/'");
 		     done++)
 			next_event(&c, 1);
@@ -341,8 +341,7 @@ static void full_backlog(void)
 	connect_well(&c);
 	fill_backlog(&c, 400);
 	measured("a_full_backlog_stays_within_the_budget",
-		 objects("held") <= BUDGET &&
-		 taken_kib() < (long long)(BUDGET >> 10) * 5 / 4);
+		 objects("held") <= BUDGET && taken_kib() < (long long)(BUDGET >> 10) * 5 / 4);
 	hang_up(&c);
 	falls_to("session", 100);
 }
@@ -373,7 +372,7 @@ static void many_links(void)
 	taken = taken_kib();
 	measured("many_links_of_one_peer_share_one_budget",
 		 held <= BUDGET && objects("txbuf") <= BUDGET / 512 &&
-		 taken < (long long)(BUDGET >> 10) * 5 / 4);
+			 taken < (long long)(BUDGET >> 10) * 5 / 4);
 	for (i = 0; i < n; i++)
 		hang_up(&c[i]);
 	falls_to("session", 100);
@@ -454,11 +453,12 @@ static void importers(void)
 		push_open(&c, i, "pool", RCHAR_TYPE_MEMORY, 0);
 	push_all(&c);
 	imports = objects("export");
-	measured("one_peer_leaves_importers_of_others_room",
-		 imports > 10 && !c.gone &&
-		 !system("rchar -w 60 add far memory connect [fd00::1]/pool from [fd00::99] && "
-			 "echo honest | dd of=/dev/rchar/far bs=6 count=1 conv=notrunc 2>/dev/null && "
-			 "[ \"$(head -c 6 /dev/rchar/pool)\" = honest ]"));
+	measured(
+		"one_peer_leaves_importers_of_others_room",
+		imports > 10 && !c.gone &&
+			!system("rchar -w 60 add far memory connect [fd00::1]/pool from [fd00::99] && "
+				"echo honest | dd of=/dev/rchar/far bs=6 count=1 conv=notrunc 2>/dev/null && "
+				"[ \"$(head -c 6 /dev/rchar/pool)\" = honest ]"));
 	printf("# %d importers of one peer, of 128\n", imports);
 	hang_up(&c);
 }
@@ -475,10 +475,9 @@ static void waiting(void)
 		push_open(&c, i, "few", RCHAR_TYPE_STREAM, 0);
 	push_all(&c);
 	measured("one_peer_leaves_sessions_of_others_room",
-		 !c.gone &&
-		 !system("rchar show few | grep -q 'waiting 6'") &&
-		 !system("rchar -w 60 add less stream connect [fd00::1]/few from [fd00::99] && "
-			 "[ \"$(rio open /dev/rchar/less rw)\" = ok ]"));
+		 !c.gone && !system("rchar show few | grep -q 'waiting 6'") &&
+			 !system("rchar -w 60 add less stream connect [fd00::1]/few from [fd00::99] && "
+				 "[ \"$(rio open /dev/rchar/less rw)\" = ok ]"));
 	hang_up(&c);
 }
 
@@ -555,9 +554,9 @@ int main(int argc, char **argv)
 	peer_addr = argv[1];
 	peer_is_patient = true;
 	for (p = parts; p < parts + sizeof(parts) / sizeof(*parts); p++) {
-		bool by_name = p->run == importers || p->run == waiting ||
-			       p->run == mute || p->run == ended_here ||
-			       p->run == lingering_sessions || p->run == lingering_payload;
+		bool by_name = p->run == importers || p->run == waiting || p->run == mute ||
+			       p->run == ended_here || p->run == lingering_sessions ||
+			       p->run == lingering_payload;
 
 		if (argc == 3 ? strcmp(argv[2], p->name) : by_name)
 			continue;

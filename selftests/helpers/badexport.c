@@ -21,11 +21,11 @@
 #include "held.h"
 #include "peer.h"
 
-#define PORT "7999"
-#define SESSIONS 30		/* 120 MiB of keys */
-#define HONEST (1 << 20)	/* what others are counted for meanwhile */
-#define SHIFT 19
-#define SIZE ((uint64_t)RCHAR_WIRE_BLOCKS_MAX << SHIFT)
+#define PORT	 "7999"
+#define SESSIONS 30	   /* 120 MiB of keys */
+#define HONEST	 (1 << 20) /* what others are counted for meanwhile */
+#define SHIFT	 19
+#define SIZE	 ((uint64_t)RCHAR_WIRE_BLOCKS_MAX << SHIFT)
 
 /* ---- the exporter, a process of its own ---- */
 
@@ -33,12 +33,12 @@ struct exporter {
 	struct conn c;
 	struct ibv_mr *mr;
 	int credits;
-	bool pong;			/* a PING waits for its answer */
-	bool unacked;			/* a sequenced frame waits for its ack */
-	uint32_t sessions[SESSIONS];	/* 0: reset */
-	int asked, opened;		/* how many sent OPEN, and were answered */
-	atomic_int *told;		/* how many have all keys, or were reset */
-	uint32_t chunk;			/* whose key the next session to be told gets first */
+	bool pong;		     /* a PING waits for its answer */
+	bool unacked;		     /* a sequenced frame waits for its ack */
+	uint32_t sessions[SESSIONS]; /* 0: reset */
+	int asked, opened;	     /* how many sent OPEN, and were answered */
+	atomic_int *told;	     /* how many have all keys, or were reset */
+	uint32_t chunk;		     /* whose key the next session to be told gets first */
 };
 
 /* Each chunk begins with it, as all of them are this page. */
@@ -164,7 +164,7 @@ static void export(atomic_int *told)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	accept_well(&e.c, PORT);
 	e.told = told;
-	e.credits = le16toh(e.c.reply.depth) - 1;	/* READY had one */
+	e.credits = le16toh(e.c.reply.depth) - 1; /* READY had one */
 	memcpy(page, words, sizeof(words));
 	e.mr = ibv_reg_mr_iova(e.c.pd, page, sizeof(page), 0, IBV_ACCESS_REMOTE_READ);
 	if (!e.mr)
@@ -180,7 +180,7 @@ static void export(atomic_int *told)
 
 struct importer {
 	int fd;
-	int error;	/* of what ended its session, or 0 */
+	int error; /* of what ended its session, or 0 */
 };
 
 /* Until the exporter has no more to tell. *@most: that was held meanwhile. */
@@ -247,8 +247,8 @@ static void hoard(const char *path, const atomic_int *told)
 		wrong += m[i].error ? m[i].error != ENOBUFS : !ok || !works(&m[i]);
 	}
 	measured("keys_of_an_exporter_stay_within_the_budget",
-		 ok && most <= budget() && taken < (long long)(budget() >> 10) * 5 / 4 &&
-		 ended && alive && !wrong);
+		 ok && most <= budget() && taken < (long long)(budget() >> 10) * 5 / 4 && ended &&
+			 alive && !wrong);
 	printf("# at most %llu KiB held; %d sessions ended with ENOBUFS, %d work, %d are wrong\n",
 	       most >> 10, ended, alive - wrong, wrong);
 	for (i = 0; i < SESSIONS; i++)

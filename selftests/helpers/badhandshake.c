@@ -11,12 +11,30 @@
 #include <unistd.h>
 #include "peer.h"
 
-static void nothing(struct rchar_wire_privdata *r) { (void)r; }
-static void afresh(struct rchar_wire_privdata *r) { r->epoch = 0; }
-static void other_epoch(struct rchar_wire_privdata *r) { r->epoch = ~r->epoch; }
-static void wild_resume(struct rchar_wire_privdata *r) { r->resume = htole32(12345); }
-static void small_frames(struct rchar_wire_privdata *r) { r->frame_size = htole32(1024); }
-static void far_attempt(struct rchar_wire_privdata *r) { r->attempt = htole32(0x70000000); }
+static void nothing(struct rchar_wire_privdata *r)
+{
+	(void)r;
+}
+static void afresh(struct rchar_wire_privdata *r)
+{
+	r->epoch = 0;
+}
+static void other_epoch(struct rchar_wire_privdata *r)
+{
+	r->epoch = ~r->epoch;
+}
+static void wild_resume(struct rchar_wire_privdata *r)
+{
+	r->resume = htole32(12345);
+}
+static void small_frames(struct rchar_wire_privdata *r)
+{
+	r->frame_size = htole32(1024);
+}
+static void far_attempt(struct rchar_wire_privdata *r)
+{
+	r->attempt = htole32(0x70000000);
+}
 
 /* The request is answered; the link notices neither that nor the end of it. */
 static void unfinished(const char *name, void (*spoil)(struct rchar_wire_privdata *r))
@@ -89,15 +107,14 @@ static void reads_at_once(void)
 	struct conn c;
 
 	link_up(&c, &next);
-	result("no_more_reads_at_once_than_the_request_allows",
-	       c.may_read == 1 && c.reads == 1);
+	result("no_more_reads_at_once_than_the_request_allows", c.may_read == 1 && c.reads == 1);
 	hang_up(&c);
 }
 
 /* ---- a link that waits for its peer, with frames kept for it ---- */
 
 #define PIECES 10
-#define PIECE 1000
+#define PIECE  1000
 
 /* The bytes of so many frames with data, numbered; false when others come. */
 static bool receive_pieces(struct conn *c, int first, int n)
@@ -186,8 +203,8 @@ static void kept_frames(const char *channel)
 	ok = ok && dial(&two, &next, sizeof(next)) == RDMA_CM_EVENT_ESTABLISHED &&
 	     two.reply.epoch == next.epoch;
 	two.seq = le32toh(two.reply.resume);
-	ok = ok && hello(&two, 0) && receive_pieces(&two, 0, PIECES) &&
-	     write_piece(fd, PIECES) && receive_pieces(&two, PIECES, 1);
+	ok = ok && hello(&two, 0) && receive_pieces(&two, 0, PIECES) && write_piece(fd, PIECES) &&
+	     receive_pieces(&two, PIECES, 1);
 	result("an_unfinished_request_frees_no_kept_frames", ok);
 	close(fd);
 	hang_up(&two);

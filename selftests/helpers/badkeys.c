@@ -53,8 +53,8 @@ static bool rdma(struct conn *c, int opcode, uint32_t key, uint64_t addr, int le
 	return rdma_by(c, opcode, bytes(c), c->mr, key, addr, len);
 }
 
-static void refused(const char *name, struct conn *c, int opcode, uint32_t key,
-		    uint64_t addr, int len)
+static void refused(const char *name, struct conn *c, int opcode, uint32_t key, uint64_t addr,
+		    int len)
 {
 	memset(bytes(c), 'X', len);
 	result(name, !rdma(c, opcode, key, addr, len));
@@ -75,11 +75,12 @@ static void keys(void)
 	struct frame f;
 
 	r = import(&c, rw);
-	result("the_right_key_reads", rdma(&c, IBV_WR_RDMA_READ, r.key, 0, 9) &&
-	       !memcmp(bytes(&c), "untouched", 9));
+	result("the_right_key_reads",
+	       rdma(&c, IBV_WR_RDMA_READ, r.key, 0, 9) && !memcmp(bytes(&c), "untouched", 9));
 	strcpy(bytes(&c), "by peer");
 	result("the_right_key_writes", rdma(&c, IBV_WR_RDMA_WRITE, r.key, 8192, 7) &&
-	       rdma(&c, IBV_WR_RDMA_READ, r.key, 8192, 7) && !memcmp(bytes(&c), "by peer", 7));
+					       rdma(&c, IBV_WR_RDMA_READ, r.key, 8192, 7) &&
+					       !memcmp(bytes(&c), "by peer", 7));
 	rdma(&c, IBV_WR_RDMA_WRITE_WITH_IMM, r.key, 8192, 7);
 	result("a_write_with_immediate_data_breaks_the_connection", disconnected(&c));
 	hang_up(&c);
@@ -88,8 +89,8 @@ static void keys(void)
 	refused("behind_the_end", &c, IBV_WR_RDMA_READ, r.key, r.size + 4096, 16);
 
 	r = import(&c, rw);
-	refused("across_the_end", &c, IBV_WR_RDMA_WRITE, r.key,
-		((r.size + 4095) & ~4095ull) - 8, 16);
+	refused("across_the_end", &c, IBV_WR_RDMA_WRITE, r.key, ((r.size + 4095) & ~4095ull) - 8,
+		16);
 
 	r = import(&c, rw);
 	refused("addresses_of_the_exporters_kernel", &c, IBV_WR_RDMA_READ, r.key,
@@ -113,10 +114,9 @@ static void keys(void)
 	refused("a_stolen_key_without_a_session", &thief, IBV_WR_RDMA_READ, r.key, 0, 16);
 	other = import(&thief, ro);
 	(void)other;
-	refused("a_stolen_key_with_a_session_of_its_own", &thief, IBV_WR_RDMA_WRITE, r.key, 0,
-		16);
-	result("who_it_was_stolen_from_goes_on", rdma(&c, IBV_WR_RDMA_READ, r.key, 0, 9) &&
-	       !memcmp(bytes(&c), "untouched", 9));
+	refused("a_stolen_key_with_a_session_of_its_own", &thief, IBV_WR_RDMA_WRITE, r.key, 0, 16);
+	result("who_it_was_stolen_from_goes_on",
+	       rdma(&c, IBV_WR_RDMA_READ, r.key, 0, 9) && !memcmp(bytes(&c), "untouched", 9));
 	hang_up(&c);
 
 	/* Of the connection before. */
@@ -176,13 +176,12 @@ static void calls(void)
 
 	r = import(&c, rw);
 	result("a_call_behind_the_end", call(&c, RCHAR_CALL_ADD, r.size) == RCHAR_CALL_RANGE);
-	result("a_call_across_the_end", call(&c, RCHAR_CALL_ADD, (r.size & ~7ull)) ==
-	       RCHAR_CALL_RANGE);
+	result("a_call_across_the_end",
+	       call(&c, RCHAR_CALL_ADD, (r.size & ~7ull)) == RCHAR_CALL_RANGE);
 	result("a_call_far_behind_the_end", call(&c, RCHAR_CALL_CAS, ~7ull) == RCHAR_CALL_RANGE);
 	result("a_call_that_is_not_aligned", call(&c, RCHAR_CALL_ADD, 12) == RCHAR_CALL_RANGE);
 	result("and_the_session_goes_on", call(&c, RCHAR_CALL_FENCE, 0) == RCHAR_CALL_OK);
-	result("an_unknown_call_breaks_the_connection", call(&c, 9, 0) == -1 &&
-	       disconnected(&c));
+	result("an_unknown_call_breaks_the_connection", call(&c, 9, 0) == -1 && disconnected(&c));
 	hang_up(&c);
 	import(&c, ro);
 	result("a_call_that_writes_to_a_read_only_region",

@@ -57,8 +57,8 @@ static void both_come_and_go(void)
 	bool ok;
 
 	first_of_two(&one, &r);
-	ok = connects(&two, &r) && two.reply.epoch == one.reply.epoch &&
-	     two.reply.lane == 1 && two.reply.lanes == 2 && alive(&one) && alive(&two);
+	ok = connects(&two, &r) && two.reply.epoch == one.reply.epoch && two.reply.lane == 1 &&
+	     two.reply.lanes == 2 && alive(&one) && alive(&two);
 	result("two_lanes_are_taken", ok);
 	rdma_disconnect(two.id);
 	result("the_first_goes_with_the_second", disconnected(&one));
@@ -98,8 +98,14 @@ static void wrong(const char *name, void (*spoil)(struct rchar_wire_privdata *r)
 	hang_up(&one);
 }
 
-static void another_attempt(struct rchar_wire_privdata *r) { r->attempt = htole32(2); }
-static void more_lanes(struct rchar_wire_privdata *r) { r->lanes = 3; }
+static void another_attempt(struct rchar_wire_privdata *r)
+{
+	r->attempt = htole32(2);
+}
+static void more_lanes(struct rchar_wire_privdata *r)
+{
+	r->lanes = 3;
+}
 
 static void wrong_epoch(void)
 {

@@ -30,17 +30,50 @@ static void request(const char *name, void (*spoil)(struct rchar_wire_privdata *
 	hang_up(&c);
 }
 
-static void no_change(struct rchar_wire_privdata *r) { (void)r; }
-static void bad_magic(struct rchar_wire_privdata *r) { r->magic ^= 1; }
-static void bad_major(struct rchar_wire_privdata *r) { r->major = 9; }
-static void bad_lane(struct rchar_wire_privdata *r) { r->lane = 1; }
-static void bad_lanes(struct rchar_wire_privdata *r) { r->lanes = 200; }
-static void no_link(struct rchar_wire_privdata *r) { r->link_id = 0; }
-static void no_depth(struct rchar_wire_privdata *r) { r->depth = 0; }
-static void big_depth(struct rchar_wire_privdata *r) { r->depth = 0xffff; }
-static void no_frame(struct rchar_wire_privdata *r) { r->frame_size = 0; }
-static void big_frame(struct rchar_wire_privdata *r) { r->frame_size = ~0u; }
-static void bad_flags(struct rchar_wire_privdata *r) { r->flags = 1; }
+static void no_change(struct rchar_wire_privdata *r)
+{
+	(void)r;
+}
+static void bad_magic(struct rchar_wire_privdata *r)
+{
+	r->magic ^= 1;
+}
+static void bad_major(struct rchar_wire_privdata *r)
+{
+	r->major = 9;
+}
+static void bad_lane(struct rchar_wire_privdata *r)
+{
+	r->lane = 1;
+}
+static void bad_lanes(struct rchar_wire_privdata *r)
+{
+	r->lanes = 200;
+}
+static void no_link(struct rchar_wire_privdata *r)
+{
+	r->link_id = 0;
+}
+static void no_depth(struct rchar_wire_privdata *r)
+{
+	r->depth = 0;
+}
+static void big_depth(struct rchar_wire_privdata *r)
+{
+	r->depth = 0xffff;
+}
+static void no_frame(struct rchar_wire_privdata *r)
+{
+	r->frame_size = 0;
+}
+static void big_frame(struct rchar_wire_privdata *r)
+{
+	r->frame_size = ~0u;
+}
+static void bad_flags(struct rchar_wire_privdata *r)
+{
+	r->flags = 1;
+}
 
 static void requests(void)
 {
@@ -78,15 +111,42 @@ static void breaks(const char *name, int op, uint32_t session, uint32_t len,
 	hang_up(&c);
 }
 
-static void flags_80(struct frame *f) { f->h.flags = 0x80; }
-static void len_more(struct frame *f) { f->h.len = htole32(le32toh(f->h.len) + 1); }
-static void len_huge(struct frame *f) { f->h.len = ~0u; }
-static void credits_many(struct frame *f) { f->h.credits = 0xffff; }
-static void credits_one(struct frame *f) { f->h.credits = htole16(DEPTH); }
-static void ack_ahead(struct frame *f) { f->h.ack = htole32(le32toh(f->h.ack) + 5); }
-static void ack_behind(struct frame *f) { f->h.ack = htole32(le32toh(f->h.ack) - 1); }
-static void seq_ahead(struct frame *f) { f->h.seq = htole32(le32toh(f->h.seq) + 1); }
-static void seq_on_ping(struct frame *f) { f->h.seq = htole32(7); }
+static void flags_80(struct frame *f)
+{
+	f->h.flags = 0x80;
+}
+static void len_more(struct frame *f)
+{
+	f->h.len = htole32(le32toh(f->h.len) + 1);
+}
+static void len_huge(struct frame *f)
+{
+	f->h.len = ~0u;
+}
+static void credits_many(struct frame *f)
+{
+	f->h.credits = 0xffff;
+}
+static void credits_one(struct frame *f)
+{
+	f->h.credits = htole16(DEPTH);
+}
+static void ack_ahead(struct frame *f)
+{
+	f->h.ack = htole32(le32toh(f->h.ack) + 5);
+}
+static void ack_behind(struct frame *f)
+{
+	f->h.ack = htole32(le32toh(f->h.ack) - 1);
+}
+static void seq_ahead(struct frame *f)
+{
+	f->h.seq = htole32(le32toh(f->h.seq) + 1);
+}
+static void seq_on_ping(struct frame *f)
+{
+	f->h.seq = htole32(7);
+}
 
 static void open_payload(struct frame *f)
 {
@@ -151,8 +211,8 @@ static void frames(void)
 	breaks("credits_65535", RCHAR_OP_PING, 0, 0, credits_many);
 	breaks("credits_for_buffers_never_used", RCHAR_OP_PING, 0, 0, credits_one);
 	breaks("second_hello", RCHAR_OP_HELLO, 0, sizeof(struct rchar_wire_hello), NULL);
-	breaks("ready_from_the_initiator", RCHAR_OP_READY, 0,
-	       sizeof(struct rchar_wire_hello), NULL);
+	breaks("ready_from_the_initiator", RCHAR_OP_READY, 0, sizeof(struct rchar_wire_hello),
+	       NULL);
 	breaks("open_of_a_name_with_a_slash", RCHAR_OP_OPEN, 1, open, open_slash);
 	breaks("open_of_a_name_without_end", RCHAR_OP_OPEN, 1, open, open_unterminated);
 	breaks("open_with_bytes_behind_the_name", RCHAR_OP_OPEN, 1, open, open_garbage);
@@ -184,7 +244,8 @@ static void frames(void)
 	good_request(&req);
 	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED)
 		bail("connect");
-	result("no_hello_at_all_is_timed_out", next_event(&c, LONG_MS) == RDMA_CM_EVENT_DISCONNECTED);
+	result("no_hello_at_all_is_timed_out",
+	       next_event(&c, LONG_MS) == RDMA_CM_EVENT_DISCONNECTED);
 	hang_up(&c);
 }
 
@@ -217,14 +278,16 @@ static void sessions(void)
 	strcpy((char *)f.payload + offsetof(struct rchar_wire_open, name), "nosuch");
 	send_frame(&c, &f);
 	result("open_of_no_channel_is_refused", receive_op(&c, &f, RCHAR_OP_REFUSED) &&
-	       f.payload[0] == RCHAR_REASON_NO_CHANNEL && alive(&c));
+							f.payload[0] == RCHAR_REASON_NO_CHANNEL &&
+							alive(&c));
 
 	fill(&c, &f, RCHAR_OP_OPEN, 2, open);
 	open_payload(&f);
 	f.payload[0] = 99;
 	send_frame(&c, &f);
 	result("open_of_another_type_is_refused", receive_op(&c, &f, RCHAR_OP_REFUSED) &&
-	       f.payload[0] == RCHAR_REASON_WRONG_TYPE && alive(&c));
+							  f.payload[0] == RCHAR_REASON_WRONG_TYPE &&
+							  alive(&c));
 
 	fill(&c, &f, RCHAR_OP_OPEN, 3, open);
 	open_payload(&f);
@@ -237,7 +300,7 @@ static void sessions(void)
 	}
 	result("data_beyond_the_window_resets_the_session",
 	       receive_op(&c, &f, RCHAR_OP_RESET) && le32toh(f.h.session) == 3 &&
-	       f.payload[0] == RCHAR_REASON_WINDOW && alive(&c));
+		       f.payload[0] == RCHAR_REASON_WINDOW && alive(&c));
 
 	open_stream(&c, 4);
 	fill(&c, &f, RCHAR_OP_OPEN, 4, open);
@@ -271,8 +334,14 @@ static void message_payload(struct frame *f, uint32_t max_message)
 	strcpy((char *)o->name, message_channel);
 }
 
-static void no_max_message(struct frame *f) { message_payload(f, 0); }
-static void max_message_4g(struct frame *f) { message_payload(f, ~0u); }
+static void no_max_message(struct frame *f)
+{
+	message_payload(f, 0);
+}
+static void max_message_4g(struct frame *f)
+{
+	message_payload(f, ~0u);
+}
 
 static void window_too_small(struct frame *f)
 {
@@ -342,8 +411,7 @@ static void messages(void)
 	breaks("open_with_a_max_message_of_4g", RCHAR_OP_OPEN, 1, open, max_message_4g);
 	breaks("open_of_a_stream_with_a_max_message", RCHAR_OP_OPEN, 1, open,
 	       stream_with_max_message);
-	breaks("open_without_room_for_its_max_message", RCHAR_OP_OPEN, 1, open,
-	       window_too_small);
+	breaks("open_without_room_for_its_max_message", RCHAR_OP_OPEN, 1, open, window_too_small);
 	fragments_break("message_that_begins_in_the_middle", 0, last, RCHAR_OP_MSG, 0);
 	fragments_break("message_that_begins_twice", first, first, RCHAR_OP_MSG, 0);
 	fragments_break("fragment_behind_the_last", first | last, last, RCHAR_OP_MSG, 0);
@@ -370,7 +438,8 @@ static void messages(void)
 	for (i = 0; i < 3; i++)
 		send_msg(&c, i ? 0 : first, 16000);
 	result("a_longer_one_resets_the_session", receive_op(&c, &f, RCHAR_OP_RESET) &&
-	       f.payload[0] == RCHAR_REASON_WINDOW && alive(&c));
+							  f.payload[0] == RCHAR_REASON_WINDOW &&
+							  alive(&c));
 	hang_up(&c);
 
 	open_message(&c);
@@ -382,7 +451,7 @@ static void messages(void)
 	}
 	result("messages_beyond_the_window_reset_the_session",
 	       receive_op(&c, &f, RCHAR_OP_RESET) && f.payload[0] == RCHAR_REASON_WINDOW &&
-	       alive(&c));
+		       alive(&c));
 	hang_up(&c);
 }
 

@@ -24,11 +24,11 @@
 #include <unistd.h>
 #include "peer.h"
 
-#define FORGER "10.0.0.99"
-#define NOBODY "10.0.0.77"
-#define V6 "fd00::1"
+#define FORGER	  "10.0.0.99"
+#define NOBODY	  "10.0.0.77"
+#define V6	  "fd00::1"
 #define V6_NOBODY "fd00::77"
-#define PORT 4660		/* that the requests claim */
+#define PORT	  4660 /* that the requests claim */
 
 /* ---- what a request is made of ---- */
 
@@ -52,19 +52,19 @@ struct cm_req {
 	uint32_t local_comm_id, reserved1;
 	uint64_t service_id, local_ca_guid;
 	uint32_t reserved2, local_qkey;
-	uint32_t qpn_resources;		/* 24 bits and 8 */
-	uint32_t eecn_depth;		/* 24, 8 */
-	uint32_t remote_eecn_timeout;	/* 24, 5 of time-out, 2 of service, 1 */
-	uint32_t psn_timeout;		/* 24, 5 of time-out, 3 of retries */
+	uint32_t qpn_resources;	      /* 24 bits and 8 */
+	uint32_t eecn_depth;	      /* 24, 8 */
+	uint32_t remote_eecn_timeout; /* 24, 5 of time-out, 2 of service, 1 */
+	uint32_t psn_timeout;	      /* 24, 5 of time-out, 3 of retries */
 	uint16_t pkey;
-	uint8_t mtu_rnr;		/* 4, 1, 3 */
-	uint8_t retries_srq;		/* 4, 1, 3 */
+	uint8_t mtu_rnr;     /* 4, 1, 3 */
+	uint8_t retries_srq; /* 4, 1, 3 */
 	uint16_t local_lid, remote_lid;
 	uint8_t local_gid[16], remote_gid[16];
 	uint32_t flow_rate;
 	uint8_t traffic_class, hop_limit;
-	uint8_t sl_local;		/* 4, 1 of being in the subnet */
-	uint8_t ack_timeout;		/* 5 */
+	uint8_t sl_local;    /* 4, 1 of being in the subnet */
+	uint8_t ack_timeout; /* 5 */
 	uint8_t alternate[44];
 	struct cma_hdr cma;
 	struct rchar_wire_privdata conn;
@@ -161,8 +161,12 @@ static void send_request(struct ibv_context *verbs, const struct addresses *a,
 	struct {
 		struct ib_user_mad_hdr hdr;
 		struct cm_req req;
-	} m = { .hdr = { .id = agent, .qpn = htobe32(1), .qkey = htobe32(0x80010000),
-			 .grh_present = 1, .hop_limit = 64, .length = sizeof(m) } };
+	} m = { .hdr = { .id = agent,
+			 .qpn = htobe32(1),
+			 .qkey = htobe32(0x80010000),
+			 .grh_present = 1,
+			 .hop_limit = 64,
+			 .length = sizeof(m) } };
 
 	m.hdr.gid_index = gid_index(verbs, a->from);
 	gid_of(a->to, m.hdr.gid);
@@ -175,8 +179,8 @@ static void send_request(struct ibv_context *verbs, const struct addresses *a,
 /* ---- what became of it ---- */
 
 struct counts {
-	long accepted, refused, bad;	/* requests, by the module */
-	long replies, rejects;		/* MADs, as the CM counts those that arrive */
+	long accepted, refused, bad; /* requests, by the module */
+	long replies, rejects;	     /* MADs, as the CM counts those that arrive */
 };
 
 static const char *output_of(const char *command)
@@ -295,7 +299,7 @@ static struct numbers numbers(const struct rchar_wire_privdata *of)
 
 struct link {
 	struct conn c;
-	struct rchar_wire_privdata next;	/* what its next attempt would ask for */
+	struct rchar_wire_privdata next; /* what its next attempt would ask for */
 	struct numbers before;
 };
 
@@ -368,7 +372,8 @@ static bool as_expected(bool ok, const struct addresses *a, const struct counts 
 	return ok;
 }
 
-static bool refused(struct link *l, const struct addresses *a, const struct rchar_wire_privdata *conn)
+static bool refused(struct link *l, const struct addresses *a,
+		    const struct rchar_wire_privdata *conn)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 	struct ibv_context *verbs = l->c.id->verbs;

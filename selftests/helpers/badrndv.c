@@ -20,13 +20,13 @@
 #include "../lib/asleep.h"
 #include "peer.h"
 
-#define LEN 65536		/* an offer of ours, and of the writer */
+#define LEN 65536 /* an offer of ours, and of the writer */
 
 static const char *stream, *message, *writer;
 static const char *prefix = "";
-static char *mem;		/* LEN bytes of ours */
-static struct ibv_mr *local;	/* to use ourselves */
-static struct ibv_mr *mr;	/* to offer: begins at address 0 */
+static char *mem;	     /* LEN bytes of ours */
+static struct ibv_mr *local; /* to use ourselves */
+static struct ibv_mr *mr;    /* to offer: begins at address 0 */
 
 /* With @prefix it waits until somebody sleeps in read(), and who read before has gone. */
 static void open_session(struct conn *c, const char *name, int type)
@@ -182,7 +182,7 @@ static void offers(void)
 	send_rndv(&c, o);
 	offered("an_offer_beyond_the_window_resets_the_session",
 		receive_op(&c, &f, RCHAR_OP_RESET) && f.payload[0] == RCHAR_REASON_WINDOW &&
-	       alive(&c));
+			alive(&c));
 	end(&c);
 
 	open_session(&c, stream, RCHAR_TYPE_STREAM);
@@ -288,7 +288,8 @@ static bool instead(struct conn *c)
 
 	while (have < LEN && receive_op(c, &f, RCHAR_OP_DATA)) {
 		if (f.h.flags & ~RCHAR_FRAME_ACK & ~RCHAR_FRAME_INSTEAD ||
-		    !(f.h.flags & RCHAR_FRAME_INSTEAD) || !all_b((char *)f.payload, le32toh(f.h.len)))
+		    !(f.h.flags & RCHAR_FRAME_INSTEAD) ||
+		    !all_b((char *)f.payload, le32toh(f.h.len)))
 			return false;
 		have += le32toh(f.h.len);
 	}
@@ -313,7 +314,8 @@ static long unacknowledged(void)
 	FILE *p;
 
 	/* The link by its id on the wire, then the session by the link's number. */
-	snprintf(command, sizeof(command), "link=$(rchar -j link | tr '{' '\\n' | grep %08x%08x | "
+	snprintf(command, sizeof(command),
+		 "link=$(rchar -j link | tr '{' '\\n' | grep %08x%08x | "
 		 "sed 's/.*\"link\":\"\\([0-9]*\\)\".*/\\1/'); rchar -j session | tr '{' '\\n' | "
 		 "grep \"\\\"link\\\":\\\"$link\\\"\" | sed 's/.*\"tx_unacked_bytes\"://'",
 		 getpid(), links_made);
@@ -347,7 +349,7 @@ static void answered_twice(void)
 	for (i = 0; i < 4; i++) {
 		receive_rndv(&c);
 		send_rndv_done(&c, answer_id, i % 2 ? RCHAR_RNDV_REFUSED : RCHAR_RNDV_OK);
-		/* Longer than the first answer needs, and shorter than the writer is made to wait. */
+		/* Longer than the first answer needs, shorter than the writer is made to wait. */
 		usleep(30000);
 		send_rndv_done(&c, answer_id, i % 2 ? RCHAR_RNDV_OK : RCHAR_RNDV_REFUSED);
 		ok = ok && (i % 2 ? instead(&c) : true) && receive_op(&c, &f, RCHAR_OP_FIN) &&
@@ -365,8 +367,9 @@ static void answers(void)
 	struct conn c;
 
 	o = receive_rndv(&c);
-	result("the_key_of_an_offer_reads", o.len == LEN && !o.reserved && o.attempt == 1 &&
-	       rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, LEN) && all_b(mem, LEN));
+	result("the_key_of_an_offer_reads",
+	       o.len == LEN && !o.reserved && o.attempt == 1 &&
+		       rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, LEN) && all_b(mem, LEN));
 	send_rndv_done(&c, answer_id, RCHAR_RNDV_OK);
 	result("and_then_comes_what_is_behind_it", receive_op(&c, &f, RCHAR_OP_FIN));
 	result("and_the_key_is_void", !rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, 16));
@@ -446,8 +449,8 @@ static void a_reader_that_gives_up(const char *channel)
 	open_offer(&c);
 	result("a_reader_waits_for_what_was_offered", BECOMES(fast_asleep(v.tid)) && v.ret == -2);
 	ioctl(v.fd, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_RD);
-	result("a_half_close_ends_a_reader_that_waits_for_what_was_offered", BECOMES(v.ret != -2) &&
-	       v.ret == 0);
+	result("a_half_close_ends_a_reader_that_waits_for_what_was_offered",
+	       BECOMES(v.ret != -2) && v.ret == 0);
 	end(&c);
 	pthread_join(v.thread, NULL);
 }
@@ -455,7 +458,8 @@ static void a_reader_that_gives_up(const char *channel)
 int main(int argc, char **argv)
 {
 	if (argc != 7) {
-		fprintf(stderr, "usage: badrndv ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL READER-CHANNEL LAST-CHANNEL\n");
+		fprintf(stderr,
+			"usage: badrndv ADDR STREAM-CHANNEL MESSAGE-CHANNEL WRITER-CHANNEL READER-CHANNEL LAST-CHANNEL\n");
 		return 2;
 	}
 	peer_addr = argv[1];

@@ -114,7 +114,7 @@ static bool readable(int fd, int ms)
 /* What a write reported is what arrives: that, and then the marker and no more. */
 static void arrives(long bytes)
 {
-	static char marker[] = "the end";
+	static const char marker[] = "the end";
 	long at = 0, all = (bytes > 0 ? bytes : 0) + sizeof(marker);
 	bool whole = true;
 
@@ -647,8 +647,8 @@ static void undo_reset(long ret)
 
 static const struct operation {
 	const char *name;
-	void (*before)(void);	/* once */
-	void (*setup)(void);	/* each time */
+	void (*before)(void); /* once */
+	void (*setup)(void);  /* each time */
 	long (*op)(void);
 	void (*undo)(long ret);
 } operations[] = {

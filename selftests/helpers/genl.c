@@ -86,8 +86,8 @@ void genl_new_channel(int family, const char *name, uint32_t type, uint32_t role
 		genl_put_str(RCHAR_A_CHANNEL_NAME, name);
 	genl_put_u32(RCHAR_A_CHANNEL_TYPE, type);
 	genl_put_u32(RCHAR_A_CHANNEL_ROLE, role);
-	genl_put_addr(role == RCHAR_ROLE_LISTEN ? RCHAR_A_CHANNEL_LOCAL :
-		      RCHAR_A_CHANNEL_PEER, "10.0.0.1");
+	genl_put_addr(role == RCHAR_ROLE_LISTEN ? RCHAR_A_CHANNEL_LOCAL : RCHAR_A_CHANNEL_PEER,
+		      "10.0.0.1");
 }
 
 int genl_transact(void)

@@ -6,9 +6,9 @@
  *                                 many bytes
  * greedy open FILE FILES          without blocking, until an error or so many files
  * greedy cycle FILE FILES         opens so many without blocking, and closes each at once
- * greedy pin FILE PAGES THREADS   without capabilities, with RLIMIT_MEMLOCK of so many pages: threads
- *                                 that read into many pages each, from a memory channel whose
- *                                 link is down; prints the most pages pinned at any time
+ * greedy pin FILE PAGES THREADS   without capabilities, with RLIMIT_MEMLOCK of so many pages:
+ *                                 threads that read into many pages each, from a memory channel
+ *                                 whose link is down; prints the most pages pinned at any time
  *
  * greedy nobody COMMAND...        runs it as user and group 65534
  *
@@ -30,7 +30,7 @@
 #include <unistd.h>
 #include "../lib/test.h"
 
-#define SEGMENTS 257	/* of a read: 16 bytes at the end of a page each */
+#define SEGMENTS 257 /* of a read: 16 bytes at the end of a page each */
 
 static const char *path;
 

@@ -48,7 +48,10 @@ unsigned long long budget(void)
 	return (host && host < peer ? host : peer) << 20;
 }
 
-static unsigned long long free_kib(void) { return counted("/proc/meminfo", "MemAvailable"); }
+static unsigned long long free_kib(void)
+{
+	return counted("/proc/meminfo", "MemAvailable");
+}
 
 /* Until at most so many are alive: what is freed is freed by work queues. */
 bool falls_to(const char *kind, unsigned long long most)
@@ -57,9 +60,15 @@ bool falls_to(const char *kind, unsigned long long most)
 }
 
 /* taken_kib() counts from here. */
-void begin(void) { free_before = free_kib(); }
+void begin(void)
+{
+	free_before = free_kib();
+}
 
-long long taken_kib(void) { return (long long)(free_before - free_kib()); }
+long long taken_kib(void)
+{
+	return (long long)(free_before - free_kib());
+}
 
 /* A result, and what the host holds. */
 void measured(const char *name, bool ok)
@@ -68,7 +77,6 @@ void measured(const char *name, bool ok)
 
 	result(name, ok);
 	printf("# held %llu KiB, memory taken %lld KiB, txbuf %llu seg %llu session %llu\n",
-	       objects("held") >> 10, taken, objects("txbuf"),
-	       objects("seg"), objects("session"));
+	       objects("held") >> 10, taken, objects("txbuf"), objects("seg"), objects("session"));
 	fflush(stdout);
 }

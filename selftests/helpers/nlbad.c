@@ -25,8 +25,8 @@ static void expect(const char *name, int err)
 
 	test_result(ok, name, " # %s", genl_words);
 	if (!ok)
-		printf("# got %s '%s', expected %s\n", got ? strerror(got) : "success",
-		       genl_words, err ? strerror(err) : "success");
+		printf("# got %s '%s', expected %s\n", got ? strerror(got) : "success", genl_words,
+		       err ? strerror(err) : "success");
 }
 
 /* A request that would be fine; each test spoils one thing. */
@@ -37,8 +37,8 @@ static void new_channel(const char *name)
 
 static void bad_names(void)
 {
-	static const char *const names[] = { "", "a/b", "..", ".x", "-x", "a b", "a\nb",
-					     "\xc3\xa4", "x!y" };
+	static const char *const names[] = { "",    "a/b",  "..",	".x", "-x",
+					     "a b", "a\nb", "\xc3\xa4", "x!y" };
 	char name[64];
 	unsigned int i;
 
@@ -274,7 +274,7 @@ static void unprivileged(void)
 		exit(1);
 	check("others_see_the_link_but_neither_epoch_nor_wire_id",
 	      link_has(RCHAR_A_LINK_ID) && !link_has(RCHAR_A_LINK_EPOCH) &&
-	      !link_has(RCHAR_A_LINK_WIRE_ID));
+		      !link_has(RCHAR_A_LINK_WIRE_ID));
 	new_channel("x");
 	got = genl_transact();
 	check("not_root_may_not_add", got == EPERM);

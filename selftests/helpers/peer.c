@@ -46,8 +46,8 @@ int next_event(struct conn *c, int ms)
 	if (type == RDMA_CM_EVENT_REJECTED) {
 		const struct rchar_wire_reject *r = e->param.conn.private_data;
 
-		c->reject_reason = r && r->magic == htole32(RCHAR_WIRE_MAGIC) ?
-				   le16toh(r->reason) : -1;
+		c->reject_reason = r && r->magic == htole32(RCHAR_WIRE_MAGIC) ? le16toh(r->reason) :
+										-1;
 	}
 	/* The latter when it broke before our RTU was there. */
 	if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_REJECTED)
@@ -76,7 +76,9 @@ static void setup_qp(struct conn *c)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 64, .max_recv_wr = DEPTH, .max_send_sge = 1,
+		.cap = { .max_send_wr = 64,
+			 .max_recv_wr = DEPTH,
+			 .max_send_sge = 1,
 			 .max_recv_sge = 1 },
 	};
 	int i;
@@ -137,9 +139,12 @@ void dial_prepare(struct conn *c)
 void dial_begin(struct conn *c, const struct rchar_wire_privdata *req, int len)
 {
 	struct rdma_conn_param param = {
-		.private_data = req, .private_data_len = len,
-		.responder_resources = 1, .initiator_depth = 1,
-		.retry_count = 6, .rnr_retry_count = 7,
+		.private_data = req,
+		.private_data_len = len,
+		.responder_resources = 1,
+		.initiator_depth = 1,
+		.retry_count = 6,
+		.rnr_retry_count = 7,
 		.qp_num = c->qp->qp_num,
 	};
 
@@ -188,15 +193,17 @@ void send_raw(struct conn *c, const void *data, int len)
 {
 	uint8_t *buf = c->mem + (DEPTH + c->sent++ % SENDS) * BUF;
 	struct ibv_sge sge = { (uintptr_t)buf, len, c->mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = 1000, .sg_list = &sge, .num_sge = 1,
-				  .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr wr = { .wr_id = 1000,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_send_wr *bad;
 
 	memcpy(buf, data, len);
 	if (ibv_post_send(c->qp, &wr, &bad))
 		bail("ibv_post_send");
 }
-
 
 /* A header that is right in all fields; what it is about comes from the caller. */
 void fill(struct conn *c, struct frame *f, int op, uint32_t session, uint32_t len)
@@ -313,8 +320,11 @@ void accept_well(struct conn *c, const char *port)
 {
 	struct rchar_wire_privdata reply;
 	struct rdma_conn_param param = {
-		.private_data = &reply, .private_data_len = sizeof(reply),
-		.responder_resources = 1, .initiator_depth = 1, .rnr_retry_count = 7,
+		.private_data = &reply,
+		.private_data_len = sizeof(reply),
+		.responder_resources = 1,
+		.initiator_depth = 1,
+		.rnr_retry_count = 7,
 	};
 	struct rchar_wire_hello *h;
 	struct frame f;
@@ -355,14 +365,17 @@ void send_open(struct conn *c, const char *name, int type, uint32_t max_message)
 
 /*
  * Between memory here, which @mr registers, and that of @key; true when it worked. A peer that
- * hangs up may take the acknowledgement with it.
+ * hangs up may take the acknowledgment with it.
  */
 bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uint32_t key,
 	     uint64_t addr, uint32_t len)
 {
 	struct ibv_sge sge = { (uintptr_t)mem, len, mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = RDMA_ID, .sg_list = &sge, .num_sge = 1,
-				  .opcode = opcode, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_send_wr wr = { .wr_id = RDMA_ID,
+				  .sg_list = &sge,
+				  .num_sge = 1,
+				  .opcode = opcode,
+				  .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
 	long long end;
@@ -376,7 +389,7 @@ bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uin
 	}
 	if (ibv_post_send(c->qp, &wr, &bad))
 		bail("ibv_post_send");
-	for (end = now_ms() + LONG_MS; now_ms() < end && !c->gone; ) {
+	for (end = now_ms() + LONG_MS; now_ms() < end && !c->gone;) {
 		if (ibv_poll_cq(c->cq, 1, &wc) == 1 && wc.wr_id == RDMA_ID)
 			return wc.status == IBV_WC_SUCCESS;
 		cq_pause();

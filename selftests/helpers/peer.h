@@ -15,9 +15,9 @@
 #include "../lib/test.h"
 
 #define DEPTH 32
-#define SENDS 32		/* buffers to send from, used in turn; so many may be on their way */
+#define SENDS 32 /* buffers to send from, used in turn; so many may be on their way */
 #define FRAME 16384
-#define BUF (sizeof(struct rchar_wire_hdr) + FRAME)
+#define BUF   (sizeof(struct rchar_wire_hdr) + FRAME)
 
 struct conn {
 	struct rdma_event_channel *events;
@@ -26,13 +26,13 @@ struct conn {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
-	uint8_t *mem;		/* DEPTH receive buffers, then SENDS to send from */
+	uint8_t *mem; /* DEPTH receive buffers, then SENDS to send from */
 	unsigned int sent;
 	struct rchar_wire_privdata reply;
-	int may_read, reads;	/* at once, by the reply: of ours at the module, and of its own here */
+	int may_read, reads; /* at once, by the reply: of ours at the module, and of its own here */
 	uint32_t seq, ack;
 	int granted;
-	int reject_reason;	/* of a rejected request; 0: none, -1: not ours */
+	int reject_reason; /* of a rejected request; 0: none, -1: not ours */
 	bool gone;
 };
 
@@ -42,8 +42,8 @@ struct frame {
 };
 
 extern const char *peer_addr;
-extern bool peer_is_patient;	/* waits for receive buffers, for as long as it takes */
-extern int links_made;	/* of their own ids */
+extern bool peer_is_patient; /* waits for receive buffers, for as long as it takes */
+extern int links_made;	     /* of their own ids */
 
 /* Between two looks at a completion queue: what comes is answered at once. */
 static inline void cq_pause(void)

@@ -35,8 +35,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define CHUNK (192 << 10)	/* the longest message */
-#define LARGE (512 << 10)	/* the longest write to a stream: its peer reads it */
+#define CHUNK (192 << 10) /* the longest message */
+#define LARGE (512 << 10) /* the longest write to a stream: its peer reads it */
 
 static void die(const char *what)
 {
@@ -274,16 +274,14 @@ static void *serve_one(void *arg)
 	return NULL;
 }
 
-static int all(const char *dev, int n, uint64_t seed, uint64_t bytes,
-	       void *(*fn)(void *))
+static int all(const char *dev, int n, uint64_t seed, uint64_t bytes, void *(*fn)(void *))
 {
 	struct job *jobs = calloc(n, sizeof(*jobs));
 	char *seen = calloc(n, 1);
 	int i;
 
 	for (i = 0; i < n; i++) {
-		jobs[i] = (struct job){ .dev = dev, .seed = seed, .bytes = bytes,
-					.number = i };
+		jobs[i] = (struct job){ .dev = dev, .seed = seed, .bytes = bytes, .number = i };
 		if (pthread_create(&jobs[i].thread, NULL, fn, &jobs[i]))
 			die("thread");
 	}

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 struct test {
-	const char *name, *file;	/* see test_sort() */
+	const char *name, *file; /* see test_sort() */
 	int line;
 	void (*fn)(void);
 	struct test *next;
@@ -34,10 +34,10 @@ struct test {
 
 /* Of the program, however many files it has. */
 struct test_program {
-	struct test *tests;	/* all of them, by line */
-	int n, failed;		/* results so far */
-	bool broken;		/* a MUST did not hold */
-	char *skip_reason;	/* shared with the process of a test */
+	struct test *tests; /* all of them, by line */
+	int n, failed;	    /* results so far */
+	bool broken;	    /* a MUST did not hold */
+	char *skip_reason;  /* shared with the process of a test */
 };
 
 struct test_program test_program __attribute__((weak));
@@ -52,14 +52,13 @@ static inline void test_register(struct test *t)
 	*at = t;
 }
 
-#define TEST(name_)							\
-	static void name_(void);					\
-	static void __attribute__((constructor)) register_##name_(void)	\
-	{								\
-		static struct test t_ = { #name_, __FILE__, __LINE__, name_, NULL };	\
-									\
-		test_register(&t_);					\
-	}								\
+#define TEST(name_)                                                                  \
+	static void name_(void);                                                     \
+	static void __attribute__((constructor)) register_##name_(void)              \
+	{                                                                            \
+		static struct test t_ = { #name_, __FILE__, __LINE__, name_, NULL }; \
+		test_register(&t_);                                                  \
+	}                                                                            \
 	static void name_(void)
 
 /* ---- inside a test ---- */
@@ -71,30 +70,30 @@ static inline void test_complain(const char *file, int line, const char *what)
 }
 
 /* Ends the test, or whatever program has it, when something does not hold. */
-#define CHECK(cond)							\
-	do {								\
-		if (!(cond)) {						\
-			test_complain(__FILE__, __LINE__, #cond);	\
-			_exit(1);					\
-		}							\
+#define CHECK(cond)                                               \
+	do {                                                      \
+		if (!(cond)) {                                    \
+			test_complain(__FILE__, __LINE__, #cond); \
+			_exit(1);                                 \
+		}                                                 \
 	} while (0)
 
 #define CHECK_ERR(expr, err) CHECK((expr) == -1 && errno == (err))
 
 /* The same, but the test goes on: the caller looks at 'broken'. */
-#define MUST(cond)							\
-	do {								\
-		if (!(cond)) {						\
-			test_complain(__FILE__, __LINE__, #cond);	\
-			test_program.broken = true;			\
-		}							\
+#define MUST(cond)                                                \
+	do {                                                      \
+		if (!(cond)) {                                    \
+			test_complain(__FILE__, __LINE__, #cond); \
+			test_program.broken = true;               \
+		}                                                 \
 	} while (0)
 
 /* Ends a test that this kernel cannot run. */
-#define SKIP(words)							\
-	do {								\
-		strcpy(test_program.skip_reason, words);		\
-		_exit(0);						\
+#define SKIP(words)                                      \
+	do {                                             \
+		strcpy(test_program.skip_reason, words); \
+		_exit(0);                                \
 	} while (0)
 
 static inline long long now_ms(void)
@@ -126,14 +125,13 @@ static inline void test_pause(void)
 }
 
 /* Has it become true by then? Evaluated more than once. */
-#define BECOMES_WITHIN(ms, cond)					\
-	({								\
-		long long end_ = now_ms() + (ms);			\
-		bool true_;						\
-									\
-		while (!(true_ = (cond)) && now_ms() < end_)		\
-			test_pause();					\
-		true_;							\
+#define BECOMES_WITHIN(ms, cond)                             \
+	({                                                   \
+		long long end_ = now_ms() + (ms);            \
+		bool true_;                                  \
+		while (!(true_ = (cond)) && now_ms() < end_) \
+			test_pause();                        \
+		true_;                                       \
 	})
 
 /* How long it takes says nothing. */
@@ -162,7 +160,7 @@ static inline void test_sort(const char *const *files)
 	struct test *sorted = NULL, **end = &sorted, **from, *t;
 
 	for (; *files; files++) {
-		for (from = &test_program.tests; (t = *from); ) {
+		for (from = &test_program.tests; (t = *from);) {
 			if (!test_is_of(t, *files)) {
 				from = &t->next;
 				continue;

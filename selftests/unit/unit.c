@@ -23,8 +23,8 @@
 
 TEST(header_layout_is_as_documented)
 {
-	struct rchar_hdr h = { 0x01, 0x02, 0x0403, 0x08070605, 0x0c0b0a09, 0x100f0e0d,
-			       0x14131211, 0x18171615 };
+	struct rchar_hdr h = { 0x01,	   0x02,       0x0403,	   0x08070605,
+			       0x0c0b0a09, 0x100f0e0d, 0x14131211, 0x18171615 };
 	struct rchar_wire_hdr w;
 	unsigned char *p = (void *)&w;
 	int i;
@@ -42,8 +42,8 @@ TEST(header_survives_encode_and_decode)
 	int i;
 
 	for (i = 0; i < 10000; i++) {
-		a = (struct rchar_hdr){ rand(), rand(), rand(), rand(), rand(), rand(),
-					rand(), rand() };
+		a = (struct rchar_hdr){ rand(), rand(), rand(), rand(),
+					rand(), rand(), rand(), rand() };
 		rchar_hdr_encode(&w, &a);
 		rchar_hdr_decode(&b, &w);
 		CHECK(a.op == b.op && a.flags == b.flags && a.credits == b.credits &&
@@ -108,9 +108,19 @@ TEST(every_wrong_field_has_its_error)
 
 TEST(names_are_checked)
 {
-	static const char *const good[] = { "a", "0", "A.b_c-d", "abcdefghijklmnopqrstuvwxyz01234" };
-	static const char *const wrong[] = { "", ".", "..", ".a", "-a", "_a", "a/b", "a b", "a\n",
-					     "\xc3\xa4", "abcdefghijklmnopqrstuvwxyz012345" };
+	static const char *const good[] = { "a", "0", "A.b_c-d",
+					    "abcdefghijklmnopqrstuvwxyz01234" };
+	static const char *const wrong[] = { "",
+					     ".",
+					     "..",
+					     ".a",
+					     "-a",
+					     "_a",
+					     "a/b",
+					     "a b",
+					     "a\n",
+					     "\xc3\xa4",
+					     "abcdefghijklmnopqrstuvwxyz012345" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(good); i++)
@@ -144,18 +154,25 @@ TEST(open_payload_is_checked)
 
 TEST(max_message_fits_the_type)
 {
-	static const struct { u32 type, max_message; bool ok; } cases[] = {
-		{ RCHAR_TYPE_STREAM, 0, true }, { RCHAR_TYPE_STREAM, 1, false },
-		{ RCHAR_TYPE_MESSAGE, 0, false }, { RCHAR_TYPE_MESSAGE, 1, true },
+	static const struct {
+		u32 type, max_message;
+		bool ok;
+	} cases[] = {
+		{ RCHAR_TYPE_STREAM, 0, true },
+		{ RCHAR_TYPE_STREAM, 1, false },
+		{ RCHAR_TYPE_MESSAGE, 0, false },
+		{ RCHAR_TYPE_MESSAGE, 1, true },
 		{ RCHAR_TYPE_MESSAGE, 64 << 20, true },
 		{ RCHAR_TYPE_MESSAGE, (64 << 20) + 1, false },
-		{ RCHAR_TYPE_MESSAGE, ~0u, false }, { 99, 5, true },
+		{ RCHAR_TYPE_MESSAGE, ~0u, false },
+		{ 99, 5, true },
 	};
 	struct rchar_wire_opened opened = { 0 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct rchar_wire_open o = { .type = cases[i].type, .name = "m",
+		struct rchar_wire_open o = { .type = cases[i].type,
+					     .name = "m",
 					     .max_message = cpu_to_le32(cases[i].max_message) };
 
 		opened.max_message = o.max_message;
@@ -181,9 +198,11 @@ TEST(a_rendezvous_is_of_64_kib_to_1_mib)
 	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
 	b.len = cpu_to_le32((1 << 20) + 1);
 	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
-	b = good, b.offset = cpu_to_le32(1 << 20);
+	b = good;
+	b.offset = cpu_to_le32(1 << 20);
 	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
-	b = good, b.reserved = cpu_to_le32(1);
+	b = good;
+	b.reserved = cpu_to_le32(1);
 	CHECK(rchar_rndv_check(&b) == RCHAR_FRAME_BAD_PAYLOAD);
 	h.flags = RCHAR_FRAME_INSTEAD;
 	CHECK(rchar_hdr_check(&h, 124, 16384) == RCHAR_FRAME_OK);
@@ -203,21 +222,27 @@ TEST(a_region_says_what_it_is)
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_OK);
 	r.access = 0;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
-	r = good, r.size = 0;
+	r = good;
+	r.size = 0;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
-	r = good, r.size = cpu_to_le64(RCHAR_REGION_SIZE_MAX + 1);
+	r = good;
+	r.size = cpu_to_le64(RCHAR_REGION_SIZE_MAX + 1);
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
-	r = good, r.atomics = RCHAR_ATOMICS_HW;
+	r = good;
+	r.atomics = RCHAR_ATOMICS_HW;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_OK);
-	r = good, r.atomics = 3;
+	r = good;
+	r.atomics = 3;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
-	r = good, r.reserved[5] = 1;
+	r = good;
+	r.reserved[5] = 1;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
 }
 
 static enum rchar_frame_error map(u32 first, u32 count, u8 shift, u32 extra, u64 size)
 {
-	struct rchar_wire_map m = { .first = cpu_to_le32(first), .count = cpu_to_le32(count),
+	struct rchar_wire_map m = { .first = cpu_to_le32(first),
+				    .count = cpu_to_le32(count),
 				    .shift = shift };
 
 	return rchar_map_check(&m, sizeof(m) + count * 4 + extra, size);
@@ -257,8 +282,13 @@ TEST(a_window_has_room_for_its_max_message)
 
 static struct rchar_privdata good_conn(void)
 {
-	struct rchar_privdata c = { .link_id = 0x1122334455667788ull, .epoch = 3, .attempt = 4,
-				.frame_size = 16384, .resume = 9, .depth = 64, .lanes = 1 };
+	struct rchar_privdata c = { .link_id = 0x1122334455667788ull,
+				    .epoch = 3,
+				    .attempt = 4,
+				    .frame_size = 16384,
+				    .resume = 9,
+				    .depth = 64,
+				    .lanes = 1 };
 
 	memset(c.nonce, 0xab, sizeof(c.nonce));
 	return c;
@@ -267,7 +297,7 @@ static struct rchar_privdata good_conn(void)
 TEST(private_data_survives_encode_and_decode)
 {
 	struct rchar_privdata a = good_conn(), b;
-	unsigned char data[196] = { 0 };	/* padded, as InfiniBand does */
+	unsigned char data[196] = { 0 }; /* padded, as InfiniBand does */
 
 	CHECK(sizeof(struct rchar_wire_privdata) == 56);
 	rchar_privdata_encode((void *)data, &a);
@@ -296,20 +326,19 @@ TEST(wrong_private_data_is_refused)
 	w.major++;
 	CHECK(rchar_privdata_decode(&b, &w, 56) == RCHAR_PRIVDATA_VERSION);
 	w.major--;
-	w.minor += 5;	/* a newer minor version is fine */
+	w.minor += 5; /* a newer minor version is fine */
 	CHECK(rchar_privdata_decode(&b, &w, 56) == RCHAR_PRIVDATA_OK);
 	w.flags = 1;
 	CHECK(rchar_privdata_decode(&b, &w, 56) == RCHAR_PRIVDATA_FIELD);
 }
 
-#define FIELD_REFUSED(field, value)						\
-	do {									\
-		struct rchar_privdata c = good_conn(), d;				\
-		struct rchar_wire_privdata w;					\
-										\
-		c.field = (value);						\
-		rchar_privdata_encode(&w, &c);					\
-		CHECK(rchar_privdata_decode(&d, &w, 56) == RCHAR_PRIVDATA_FIELD);	\
+#define FIELD_REFUSED(field, value)                                               \
+	do {                                                                      \
+		struct rchar_privdata c = good_conn(), d;                         \
+		struct rchar_wire_privdata w;                                     \
+		c.field = (value);                                                \
+		rchar_privdata_encode(&w, &c);                                    \
+		CHECK(rchar_privdata_decode(&d, &w, 56) == RCHAR_PRIVDATA_FIELD); \
 	} while (0)
 
 TEST(every_wrong_field_of_private_data_is_refused)
@@ -390,7 +419,7 @@ static bool side_step(struct side *me, struct side *peer)
 	if ((!data && !due) || !rchar_credit_may_send(&me->credit))
 		return false;
 	if (peer->head - peer->tail >= peer->credit.rx_max)
-		abort();	/* receiver not ready */
+		abort(); /* receiver not ready */
 	peer->in_flight[peer->head++ % 65536] = rchar_credit_send(&me->credit);
 	me->to_send -= data;
 	return true;
@@ -470,7 +499,8 @@ TEST(windows_never_move_back)
 	rchar_rx_window_advertise(&rx, 20);
 	CHECK(rx.edge == 100);
 	/* What shrank is not worth a frame. */
-	CHECK(!rchar_rx_window_due(&rx, 20) && !rchar_rx_window_due(&rx, 64) && rchar_rx_window_due(&rx, 67));
+	CHECK(!rchar_rx_window_due(&rx, 20) && !rchar_rx_window_due(&rx, 64) &&
+	      rchar_rx_window_due(&rx, 67));
 	rchar_rx_window_advertise(&rx, 67);
 	CHECK(rx.edge == 117 && !rchar_rx_window_due(&rx, 67));
 }

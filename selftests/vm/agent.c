@@ -108,7 +108,7 @@ static void relay(int conn, int out, int err, pid_t pid)
 	uint8_t code;
 	int status;
 
-	p[2].events = 0;	/* only POLLHUP and POLLERR: the peer half-closed long ago */
+	p[2].events = 0; /* only POLLHUP and POLLERR: the peer half-closed long ago */
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
 		if (poll(p, 3, -1) < 0)
 			continue;
@@ -132,8 +132,7 @@ static void serve_one(int conn)
 	int out[2], err[2];
 	pid_t pid;
 
-	while (len < sizeof(cmd) - 1 &&
-	       (n = read(conn, cmd + len, sizeof(cmd) - 1 - len)) > 0)
+	while (len < sizeof(cmd) - 1 && (n = read(conn, cmd + len, sizeof(cmd) - 1 - len)) > 0)
 		len += n;
 	if (pipe(out) || pipe(err))
 		die("pipe");

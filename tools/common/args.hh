@@ -10,10 +10,10 @@
 // What ends the program. The text goes to stderr as one line behind "rchar: ".
 enum Exit {
 	EXIT_OK = 0,
-	EXIT_USAGE = 1,   // the command line, or something on this side
+	EXIT_USAGE = 1,	  // the command line, or something on this side
 	EXIT_KERNEL = 2,  // the kernel said no
 	EXIT_ABSENT = 3,  // the module is not there
-	EXIT_WAIT = 4,    // -w ran out
+	EXIT_WAIT = 4,	  // -w ran out
 };
 
 class Failure : public std::runtime_error {
@@ -29,9 +29,9 @@ class Words {
 public:
 	explicit Words(std::vector<std::string> words) : words_(std::move(words)) {}
 	bool empty() const { return next_ == words_.size(); }
-	bool accept(const char *word);  // takes the next word if it is that one
+	bool accept(const char *word);	     // takes the next word if it is that one
 	std::string take(const char *what);  // fails: "WHAT is missing"
-	void end() const;  // fails when a word is left
+	void end() const;		     // fails when a word is left
 
 private:
 	std::vector<std::string> words_;
@@ -41,6 +41,6 @@ private:
 // Digits at the start of text; the rest goes to unit.
 uint64_t split_number(const std::string &text, const char *what, std::string *unit);
 uint32_t parse_number(const std::string &text, const char *what);
-uint32_t parse_size(const std::string &text, const char *what);     // k, m, g
+uint32_t parse_size(const std::string &text, const char *what);	 // k, m, g
 uint64_t parse_size64(const std::string &text, const char *what);
 uint32_t parse_time_ms(const std::string &text, const char *what);  // us, ms, s

@@ -10,38 +10,34 @@
 #include "proto/names.h"
 
 // A number of the module that stands for an E, perhaps one that only a newer module knows.
-template <typename E>
-struct Code {
+template <typename E> struct Code {
 	uint32_t number;
 	bool operator==(E value) const { return number == static_cast<uint32_t>(value); }
 	bool operator!=(E value) const { return !(*this == value); }
 };
 
-template <typename E>
-struct Name {
+template <typename E> struct Name {
 	E value;
 	const char *word;
 };
 
-template <typename E>
-struct Names;
+template <typename E> struct Names;
 
 // The switch makes -Wswitch refuse a value of E that LIST leaves out. OTHERS: what is no value.
-#define RCHAR_NAMES(E, LIST, OTHERS)                         \
-	template <>                                          \
-	struct Names<E> {                                    \
+#define RCHAR_NAMES(E, LIST, OTHERS)                                          \
+	template <> struct Names<E> {                                         \
 		static constexpr Name<E> table[] = {LIST(RCHAR_NAMES_ENTRY)}; \
-		static constexpr void complete(E value)      \
-		{                                            \
-			switch (value) {                     \
-				LIST(RCHAR_NAMES_CASE)       \
-				OTHERS                       \
-				break;                       \
-			}                                    \
-		}                                            \
+		static constexpr void complete(E value)                       \
+		{                                                             \
+			switch (value) {                                      \
+				LIST(RCHAR_NAMES_CASE)                        \
+				OTHERS                                        \
+				break;                                        \
+			}                                                     \
+		}                                                             \
 	};
 #define RCHAR_NAMES_ENTRY(value, word) {value, word},
-#define RCHAR_NAMES_CASE(value, word) case value:
+#define RCHAR_NAMES_CASE(value, word)  case value:
 
 RCHAR_NAMES(rchar_channel_type, RCHAR_CHANNEL_TYPE_NAMES, )
 RCHAR_NAMES(rchar_role, RCHAR_ROLE_NAMES, )
@@ -56,8 +52,7 @@ RCHAR_NAMES(rchar_reason, RCHAR_REASON_NAMES, case __RCHAR_REASON_MAX:)
 #undef RCHAR_NAMES_ENTRY
 #undef RCHAR_NAMES_CASE
 
-template <typename E>
-std::string name_of(Code<E> code)
+template <typename E> std::string name_of(Code<E> code)
 {
 	for (const Name<E> &n : Names<E>::table)
 		if (code == n.value)
@@ -65,8 +60,7 @@ std::string name_of(Code<E> code)
 	return "unknown-" + std::to_string(code.number);
 }
 
-template <typename E>
-std::optional<E> value_of(const std::string &word)
+template <typename E> std::optional<E> value_of(const std::string &word)
 {
 	for (const Name<E> &n : Names<E>::table)
 		if (word == n.word)
@@ -75,8 +69,7 @@ std::optional<E> value_of(const std::string &word)
 }
 
 // "a, b or c", for people.
-template <typename E>
-std::string choice_of()
+template <typename E> std::string choice_of()
 {
 	constexpr size_t count = sizeof(Names<E>::table) / sizeof(Names<E>::table[0]);
 	std::string text;

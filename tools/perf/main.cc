@@ -54,7 +54,8 @@ std::vector<uint32_t> parse_sizes(const char *text, uint32_t most)
 	while (std::getline(list, word, ',')) {
 		out.push_back(parse_size(word, "a size"));
 		if (!out.back() || out.back() > most)
-			usage_error("'" + word + "': 1 to " + std::to_string(most) + " is expected");
+			usage_error("'" + word + "': 1 to " + std::to_string(most) +
+				    " is expected");
 	}
 	if (out.empty())
 		usage_error("a list is empty");
@@ -84,12 +85,18 @@ double parse_seconds(const char *text)
 bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 {
 	static const option longs[] = {
-		{"size", required_argument, nullptr, 's'},  {"time", required_argument, nullptr, 't'},
-		{"repeat", required_argument, nullptr, 'n'}, {"count", required_argument, nullptr, 'c'},
-		{"depth", required_argument, nullptr, 'd'}, {"write", no_argument, nullptr, 'w'},
-		{"sequential", no_argument, nullptr, 'q'},  {"once", no_argument, nullptr, '1'},
-		{"threads", no_argument, nullptr, 'T'},	    {"json", no_argument, nullptr, 'j'},
-		{"help", no_argument, nullptr, 'h'},	    {nullptr, 0, nullptr, 0},
+		{"size", required_argument, nullptr, 's'},
+		{"time", required_argument, nullptr, 't'},
+		{"repeat", required_argument, nullptr, 'n'},
+		{"count", required_argument, nullptr, 'c'},
+		{"depth", required_argument, nullptr, 'd'},
+		{"write", no_argument, nullptr, 'w'},
+		{"sequential", no_argument, nullptr, 'q'},
+		{"once", no_argument, nullptr, '1'},
+		{"threads", no_argument, nullptr, 'T'},
+		{"json", no_argument, nullptr, 'j'},
+		{"help", no_argument, nullptr, 'h'},
+		{nullptr, 0, nullptr, 0},
 	};
 	int c;
 
@@ -147,7 +154,8 @@ void run(Words words, Options options, bool has_size)
 		return;
 	}
 	if (work != "bandwidth" && work != "latency" && work != "open" && work != "sessions")
-		usage_error("'" + work + "': serve, bandwidth, latency, open or sessions is expected");
+		usage_error("'" + work +
+			    "': serve, bandwidth, latency, open or sessions is expected");
 	bool memory = !endpoint.is_tcp() && kind_of(endpoint.open().get()) == Kind::memory;
 
 	if (memory && (work == "open" || work == "sessions"))

@@ -44,10 +44,7 @@ public:
 		if (!blocks_)
 			usage_error("the region is smaller than a block");
 	}
-	uint64_t next()
-	{
-		return (sequential_ ? next_++ % blocks_ : random_() % blocks_) * block_;
-	}
+	uint64_t next() { return (sequential_ ? next_++ % blocks_ : random_() % blocks_) * block_; }
 
 private:
 	uint64_t blocks_, block_, next_ = 0;
@@ -104,7 +101,8 @@ void measure_memory(const Endpoint &endpoint, const Options &options)
 			int ret = io_uring_submit_and_wait(&ring.ring, 1);
 
 			if (ret < 0 && ret != -EINTR)
-				throw Failure(EXIT_USAGE, std::string("io_uring: ") + strerror(-ret));
+				throw Failure(EXIT_USAGE,
+					      std::string("io_uring: ") + strerror(-ret));
 			while (io_uring_peek_cqe(&ring.ring, &cqe) == 0) {
 				auto *request = static_cast<Request *>(io_uring_cqe_get_data(cqe));
 
@@ -125,7 +123,8 @@ void measure_memory(const Endpoint &endpoint, const Options &options)
 		result["IOPS"] = static_cast<double>(latencies.count()) / seconds;
 		result["MB/s"] = static_cast<double>(latencies.count()) * size / 1e6 / seconds;
 		result["us"] = latencies.json();
-		result["busy_us/op"] = busy.seconds() * 1e6 / static_cast<double>(latencies.count());
+		result["busy_us/op"] = busy.seconds() * 1e6 /
+				       static_cast<double>(latencies.count());
 		print_result(result, options.json);
 	}
 }

@@ -11,7 +11,7 @@ enum class Work : uint32_t {
 	echo = 2,    // send back each block
 	greet = 3,   // send one byte at once
 	shared = 4,  // as sink, but counted for its group, too
-	total = 5,   // read a le64, and send it back when shared sessions of the group got so many bytes
+	total = 5,  // read a le64, and send it back when shared sessions of the group got so many bytes
 };
 
 struct Request {

@@ -30,7 +30,9 @@ nlohmann::ordered_json Latencies::json()
 	auto at = [this](double part) {
 		return us_[std::min(us_.size() - 1, static_cast<size_t>(part * us_.size()))];
 	};
-	auto round = [](double us) { return static_cast<double>(static_cast<long>(us * 10 + .5)) / 10; };
+	auto round = [](double us) {
+		return static_cast<double>(static_cast<long>(us * 10 + .5)) / 10;
+	};
 
 	out["min"] = round(us_.front());
 	out["mean"] = round(std::accumulate(us_.begin(), us_.end(), 0.0) / us_.size());

@@ -16,8 +16,7 @@
 
 namespace {
 
-template <typename T>
-std::vector<T> dump(Netlink &nl, int cmd)
+template <typename T> std::vector<T> dump(Netlink &nl, int cmd)
 {
 	std::vector<T> out;
 
@@ -26,10 +25,7 @@ std::vector<T> dump(Netlink &nl, int cmd)
 	return out;
 }
 
-std::vector<Channel> dump_channels(Netlink &nl)
-{
-	return dump<Channel>(nl, RCHAR_CMD_CHANNEL_GET);
-}
+std::vector<Channel> dump_channels(Netlink &nl) { return dump<Channel>(nl, RCHAR_CMD_CHANNEL_GET); }
 
 Channel get_channel(Netlink &nl, const std::string &name)
 {
@@ -264,15 +260,9 @@ struct Command {
 };
 
 const Command commands[] = {
-	{"add", command_add},
-	{"set", command_set},
-	{"del", command_del},
-	{"show", command_show},
-	{"link", command_link},
-	{"session", command_session},
-	{"stats", command_stats},
-	{"monitor", command_monitor},
-	{"version", command_version},
+	{"add", command_add},	  {"set", command_set},		{"del", command_del},
+	{"show", command_show},	  {"link", command_link},	{"session", command_session},
+	{"stats", command_stats}, {"monitor", command_monitor}, {"version", command_version},
 };
 
 }  // namespace
@@ -331,6 +321,7 @@ void run_command(Words words, const Options &options)
 			return;
 		}
 	}
-	usage_error("'" + name + "' is not a command; there are: add set del show link session "
+	usage_error("'" + name +
+		    "' is not a command; there are: add set del show link session "
 		    "stats monitor version help");
 }

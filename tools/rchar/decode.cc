@@ -8,8 +8,7 @@
 
 namespace {
 
-template <typename T>
-T number(const nlattr *a)
+template <typename T> T number(const nlattr *a)
 {
 	T value;
 
@@ -26,8 +25,7 @@ void read_value(const nlattr *a, uint32_t *out) { *out = number<uint32_t>(a); }
 void read_value(const nlattr *a, uint64_t *out) { *out = number<uint64_t>(a); }
 void read_value(const nlattr *a, bool *out) { *out = number<uint32_t>(a) != 0; }
 
-template <typename E>
-void read_value(const nlattr *a, Code<E> *out)
+template <typename E> void read_value(const nlattr *a, Code<E> *out)
 {
 	out->number = number<uint32_t>(a);
 }
@@ -46,8 +44,7 @@ void read_value(const nlattr *a, sockaddr_storage *out)
 
 void read_value(const nlattr *a, Stats *out);
 
-template <typename T>
-void take(const Attributes &in, int attr, std::optional<T> *out)
+template <typename T> void take(const Attributes &in, int attr, std::optional<T> *out)
 {
 	if (const nlattr *a = in.find(attr))
 		read_value(a, &out->emplace());
@@ -127,9 +124,8 @@ void decode(const Attributes &in, Link *out)
 	take(in, RCHAR_A_LINK_WIRE_ID, &out->wire_id);
 	take(in, RCHAR_A_LINK_EPOCH, &out->epoch);
 	take(in, RCHAR_A_LINK_SESSIONS, &out->sessions);
-	nla_for_each_attr(a, in.first, in.len, rem)
-		if (nla_type(a) == RCHAR_A_LINK_LANE)
-			read_value(a, &out->lanes.emplace_back());
+	nla_for_each_attr(a, in.first, in.len, rem) if (nla_type(a) == RCHAR_A_LINK_LANE)
+		read_value(a, &out->lanes.emplace_back());
 	take(in, RCHAR_A_LINK_STATS, &out->stats);
 }
 

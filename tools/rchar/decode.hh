@@ -10,8 +10,7 @@ void decode(const Attributes &in, Link *out);
 void decode(const Attributes &in, Session *out);
 void decode(const Attributes &in, Info *out);
 
-template <typename T>
-T decode(const Message &message)
+template <typename T> T decode(const Message &message)
 {
 	T out;
 

@@ -11,11 +11,7 @@ Json value(bool v) { return v; }
 Json value(const std::string &v) { return v; }
 Json value(const sockaddr_storage &v) { return address_text(v); }
 
-template <typename E>
-Json value(Code<E> v)
-{
-	return name_of(v);
-}
+template <typename E> Json value(Code<E> v) { return name_of(v); }
 
 Json value(const Stats &stats)
 {
@@ -27,8 +23,7 @@ Json value(const Stats &stats)
 	return out;
 }
 
-template <typename T>
-void put(Json *out, const char *key, const std::optional<T> &v)
+template <typename T> void put(Json *out, const char *key, const std::optional<T> &v)
 {
 	if (v)
 		(*out)[key] = value(*v);

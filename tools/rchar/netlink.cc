@@ -18,7 +18,7 @@ constexpr int DUMP_TRIES = 10;
 
 struct Transaction {
 	std::vector<Message> *answer;
-	int error = 0;  // positive errno from the kernel
+	int error = 0;	// positive errno from the kernel
 	bool done = false;
 	bool interrupted = false;
 	std::string words;
@@ -81,8 +81,9 @@ std::unique_ptr<nl_cb, FreeCb> make_callbacks(Transaction *t)
 	nl_cb_set(cb.get(), NL_CB_VALID, NL_CB_CUSTOM, on_valid, t);
 	nl_cb_set(cb.get(), NL_CB_FINISH, NL_CB_CUSTOM, on_finish, t);
 	nl_cb_set(cb.get(), NL_CB_ACK, NL_CB_CUSTOM, on_finish, t);
-	nl_cb_set(cb.get(), NL_CB_SEQ_CHECK, NL_CB_CUSTOM,
-		  [](nl_msg *, void *) -> int { return NL_OK; }, nullptr);
+	nl_cb_set(
+		cb.get(), NL_CB_SEQ_CHECK, NL_CB_CUSTOM,
+		[](nl_msg *, void *) -> int { return NL_OK; }, nullptr);
 	nl_cb_err(cb.get(), NL_CB_CUSTOM, on_error, t);
 	return cb;
 }

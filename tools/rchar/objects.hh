@@ -103,8 +103,7 @@ struct Info {
 };
 
 // Calls f(key, member) for the numbers of it, in the order in which they are printed.
-template <typename F>
-void for_each_number(const Info &info, F f)
+template <typename F> void for_each_number(const Info &info, F f)
 {
 	f("rdma_devices", info.devices);
 	f("channels", info.channels);

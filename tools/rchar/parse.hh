@@ -25,8 +25,7 @@ uint32_t parse_group(const std::string &text);
 uint64_t parse_link_id(const std::string &text);
 
 // One of the words for the values of E.
-template <typename E>
-E parse_choice(const std::string &text, const char *what)
+template <typename E> E parse_choice(const std::string &text, const char *what)
 {
 	std::optional<E> value = value_of<E>(text);
 

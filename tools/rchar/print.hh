@@ -13,8 +13,7 @@
 
 void print_json(const Json &value, const Options &options);
 
-template <typename T>
-void print_list(const std::vector<T> &objects, const Options &options)
+template <typename T> void print_list(const std::vector<T> &objects, const Options &options)
 {
 	Json list = Json::array();
 

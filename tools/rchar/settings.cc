@@ -52,14 +52,14 @@ void put_fixed(Request &r, const std::string &key, Words &words)
 	else if (key == "gid")
 		r.put_u32(RCHAR_A_CHANNEL_GID, parse_group(words.take("the value of gid")));
 	else
-		usage_error("'" + key + "' is not a setting; there are: from size access atomics "
+		usage_error("'" + key +
+			    "' is not a setting; there are: from size access atomics "
 			    "mode uid gid window max-message rendezvous-min backlog open-timeout "
 			    "recovery-timeout linger");
 }
 
 // A word for a value of E; what: "type", for the error texts.
-template <typename E>
-E take_choice(Words &words, const std::string &what)
+template <typename E> E take_choice(Words &words, const std::string &what)
 {
 	std::string word = words.take(("the " + what + " (" + choice_of<E>() + ")").c_str());
 	std::optional<E> value = value_of<E>(word);
@@ -111,10 +111,13 @@ void put_changes(Request &r, const std::string &name, Words &words)
 		std::string key = words.take("a setting");
 
 		if (key == "mode" || key == "uid" || key == "gid")
-			usage_error("'" + key + "' is given when a channel is added; later use "
-				    "chmod or chown on /dev/rchar/" + name);
+			usage_error("'" + key +
+				    "' is given when a channel is added; later use "
+				    "chmod or chown on /dev/rchar/" +
+				    name);
 		if (!put_setting(r, key, words))
-			usage_error("'" + key + "' cannot be set; there are: window max-message "
+			usage_error("'" + key +
+				    "' cannot be set; there are: window max-message "
 				    "rendezvous-min backlog open-timeout recovery-timeout linger");
 	}
 }

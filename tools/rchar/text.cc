@@ -8,20 +8,17 @@ namespace {
 std::string word(const std::optional<std::string> &v) { return v.value_or(""); }
 std::string word(const std::optional<sockaddr_storage> &v) { return v ? address_text(*v) : ""; }
 
-template <typename E>
-std::string word(const std::optional<Code<E>> &v)
+template <typename E> std::string word(const std::optional<Code<E>> &v)
 {
 	return v ? name_of(*v) : "";
 }
 
-template <typename T>
-std::string number(const std::optional<T> &v)
+template <typename T> std::string number(const std::optional<T> &v)
 {
 	return std::to_string(v.value_or(0));
 }
 
-template <typename T>
-std::string size(const std::optional<T> &v)
+template <typename T> std::string size(const std::optional<T> &v)
 {
 	return size_text(v.value_or(0));
 }
@@ -97,8 +94,7 @@ std::string link_details(const Stats &s)
 	       number(s.credit_stalls) + "\n";
 }
 
-template <typename T>
-std::string state_and_reason(const T &object)
+template <typename T> std::string state_and_reason(const T &object)
 {
 	std::string text;
 
