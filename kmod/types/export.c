@@ -348,14 +348,18 @@ static u64 export_cost_of(const struct rchar_region *region)
 	return RCHAR_SESSION_COST + region->nr_pages * 80 + blocks * 1024 + maps * PAGE_SIZE;
 }
 
-static bool has_atomics(struct rchar_link *link, u32 session)
+/* Without a connection nobody knows yet: the peer asks again, as for a full backlog. */
+static enum rchar_reason check_atomics(struct rchar_link *link, u32 session)
 {
 	struct rchar_lane *lane = rchar_flow_get_lane(rchar_link_flow(link, session));
-	bool has = lane && lane->atomics;
+	enum rchar_reason reason = RCHAR_REASON_NONE;
 
-	if (lane)
-		rchar_lane_put(lane);
-	return has;
+	if (!lane)
+		return RCHAR_REASON_BACKLOG;
+	if (!lane->atomics)
+		reason = RCHAR_REASON_NO_ATOMICS;
+	rchar_lane_put(lane);
+	return reason;
 }
 
 /* Add the session to the link's table and open it at once: no program's open() is needed. */
@@ -386,8 +390,11 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	lockdep_assert_held(&channel->lock);
 	if (channel->dead)
 		return RCHAR_REASON_NO_CHANNEL;
-	if (region->atomics == RCHAR_ATOMICS_HW && !has_atomics(link, hdr->session))
-		return RCHAR_REASON_NO_ATOMICS;
+	if (region->atomics == RCHAR_ATOMICS_HW) {
+		reason = check_atomics(link, hdr->session);
+		if (reason)
+			return reason;
+	}
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return RCHAR_REASON_NO_MEMORY;
