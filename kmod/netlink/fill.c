@@ -91,13 +91,15 @@ static int put_link_stats(struct sk_buff *skb, const struct rchar_stats *s)
 
 static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 {
+	u32 max_message = READ_ONCE(c->max_message);
+
 	return nla_put_u32(skb, RCHAR_A_CHANNEL_MODE, c->mode) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_UID, from_kuid_munged(&init_user_ns, c->uid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID, from_kgid_munged(&init_user_ns, c->gid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, READ_ONCE(c->window)) ||
 	       (c->type == RCHAR_TYPE_STREAM &&
 		nla_put_u32(skb, RCHAR_A_CHANNEL_RENDEZVOUS_MIN, READ_ONCE(c->rendezvous_min))) ||
-	       (c->max_message && nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, c->max_message)) ||
+	       (max_message && nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, max_message)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_BACKLOG, READ_ONCE(c->backlog)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, READ_ONCE(c->open_timeout_ms)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS,
