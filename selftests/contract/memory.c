@@ -178,7 +178,7 @@ TEST(a_fault_ends_reads_and_writes_of_memory)
 	}
 }
 
-TEST(a_read_only_region_is_erofs_for_who_connects)
+TEST(writing_to_a_read_only_import_is_erofs)
 {
 	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD };
 	int far, near;
@@ -339,7 +339,7 @@ TEST(rings_are_counted_and_wake_poll)
 	CHECK_ERR(ioctl(late, RCHAR_IOC_NOTIFY, 1), EBADF);
 }
 
-TEST(who_hears_a_ring_sees_what_was_written_before)
+TEST(writes_before_a_ring_are_visible_after_it)
 {
 	volatile uint32_t *map;
 	int far, near;

@@ -28,7 +28,7 @@ missing_words() {
 	says "role (listen or connect) is missing" add x stream
 	says "address to listen at is missing" add x stream listen
 	says "peer's address is missing" add x stream connect
-	says "address behind 'from' is missing" add x stream connect 10.0.0.1 from
+	says "address after 'from' is missing" add x stream connect 10.0.0.1 from
 	says "value of window is missing" add x stream listen 10.0.0.1 window
 	says "name of the channel, or 'all', is missing" del
 	says "set what?" set x
@@ -56,7 +56,7 @@ addresses() {
 	says "is too large" add x stream listen 10.0.0.1:99999999999
 	says "not 1 to 65535" add x stream listen 10.0.0.1:70000
 	says "not a number" add x stream listen 10.0.0.1:abc
-	says "behind '/' is missing" add x stream connect 10.0.0.1/
+	says "after '/' is missing" add x stream connect 10.0.0.1/
 	says "address 'no.such.host.invalid'" add x stream connect no.such.host.invalid
 }
 numbers() {

@@ -38,7 +38,7 @@ void print_help()
 	     "  -c, --count LIST  sessions (1,16,256)\n"
 	     "  -d, --depth N     memory: requests at once, by io_uring (1)\n"
 	     "  -w, --write       memory: write\n"
-	     "  -q, --sequential  memory: one block behind the other, not at random\n"
+	     "  -q, --sequential  memory: blocks in sequence instead of at random\n"
 	     "  -1, --once        serve: one session, then end\n"
 	     "  -T, --threads     serve: one thread for each session\n"
 	     "  -j, --json        one JSON object for each result\n"

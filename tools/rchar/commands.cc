@@ -202,7 +202,7 @@ void command_stats(Words words, const Options &options)
 
 	while (!words.empty()) {
 		if (words.accept("every"))
-			every = parse_number(words.take("the seconds behind 'every'"), "every");
+			every = parse_number(words.take("the seconds after 'every'"), "every");
 		else if (name.empty())
 			name = words.take("a name");
 		else

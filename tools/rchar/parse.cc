@@ -58,7 +58,7 @@ Address parse_address(const std::string &text, bool with_remote)
 	if (with_remote && slash != std::string::npos) {
 		a.remote = host.substr(slash + 1);
 		if (a.remote.empty())
-			usage_error("'" + text + "': the name behind '/' is missing");
+			usage_error("'" + text + "': the name after '/' is missing");
 		host.resize(slash);
 	}
 	if (!host.empty() && host[0] == '[') {

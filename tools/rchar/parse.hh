@@ -14,7 +14,7 @@ struct Address {
 	sockaddr_storage addr{};
 	socklen_t len = 0;
 	bool has_port = false;
-	std::string remote;  // behind '/', may be empty
+	std::string remote;  // after '/', may be empty
 };
 
 // ADDR, ADDR:PORT, [V6], [V6%if]:PORT, a host name; with_remote allows "/NAME" behind it.

@@ -86,7 +86,7 @@ void put_role(Request &r, Words &words)
 		r.put_string(RCHAR_A_CHANNEL_REMOTE, peer.remote);
 	if (words.accept("from"))
 		r.put_address(RCHAR_A_CHANNEL_LOCAL,
-			      parse_address(words.take("the address behind 'from'"), false));
+			      parse_address(words.take("the address after 'from'"), false));
 }
 
 }  // namespace
