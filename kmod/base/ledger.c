@@ -9,14 +9,19 @@
 static atomic_t alive[__RCHAR_OBJ_MAX];
 static DECLARE_WAIT_QUEUE_HEAD(ledger_wait);
 
-/* clang-format off: one entry a line */
+/* clang-format off */
 
 static const char *const names[__RCHAR_OBJ_MAX] = {
-	[RCHAR_OBJ_CHANNEL] = "channel", [RCHAR_OBJ_LISTENER] = "listener",
-	[RCHAR_OBJ_LINK] = "link",	 [RCHAR_OBJ_LANE] = "lane",
-	[RCHAR_OBJ_SESSION] = "session", [RCHAR_OBJ_TXBUF] = "txbuf",
-	[RCHAR_OBJ_SEG] = "seg",	 [RCHAR_OBJ_REGION] = "region",
-	[RCHAR_OBJ_EXPORT] = "export",	 [RCHAR_OBJ_TRANSFER] = "transfer",
+	[RCHAR_OBJ_CHANNEL] = "channel",
+	[RCHAR_OBJ_LISTENER] = "listener",
+	[RCHAR_OBJ_LINK] = "link",
+	[RCHAR_OBJ_LANE] = "lane",
+	[RCHAR_OBJ_SESSION] = "session",
+	[RCHAR_OBJ_TXBUF] = "txbuf",
+	[RCHAR_OBJ_SEG] = "seg",
+	[RCHAR_OBJ_REGION] = "region",
+	[RCHAR_OBJ_EXPORT] = "export",
+	[RCHAR_OBJ_TRANSFER] = "transfer",
 	[RCHAR_OBJ_RNDV] = "rendezvous",
 };
 

@@ -6,26 +6,20 @@
 #include "proto/frame.h"
 #include "session/channel.h"
 
-/* clang-format off: each is one initializer */
+/* clang-format off */
 
 /* Longer than a valid name, so that get_name() can refuse a long name with an explanation. */
-#define NAME_POLICY                                \
-	{                                          \
-		.type = NLA_NUL_STRING, .len = 255 \
-	}
+#define NAME_POLICY { .type = NLA_NUL_STRING, .len = 255 }
 
-#define ADDRESS_POLICY                                                 \
-	{                                                              \
-		.type = NLA_BINARY, .len = sizeof(struct sockaddr_in6) \
-	}
+#define ADDRESS_POLICY { .type = NLA_BINARY, .len = sizeof(struct sockaddr_in6) }
 
-#define SETTINGS_POLICY                                              \
-	[RCHAR_A_CHANNEL_WINDOW] = { .type = NLA_U32 },              \
-	[RCHAR_A_CHANNEL_BACKLOG] = { .type = NLA_U32 },             \
-	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },     \
-	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 }, \
-	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 },           \
-	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 },         \
+#define SETTINGS_POLICY						\
+	[RCHAR_A_CHANNEL_WINDOW] = { .type = NLA_U32 },		\
+	[RCHAR_A_CHANNEL_BACKLOG] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_RENDEZVOUS_MIN] = { .type = NLA_U32 }
 
 /* clang-format on */
