@@ -61,6 +61,7 @@ static void init_faults(void)
 /* ---- live objects ---- */
 
 static unsigned int longest_walk;
+static atomic_t nr_delayed;
 
 /**
  * rchar_inject_walked() - record the walk of a list that a peer can make long
@@ -83,6 +84,7 @@ static int objects_show(struct seq_file *seq, void *unused)
 	seq_printf(seq, "held %llu\n", rchar_account_held());
 	seq_printf(seq, "lingering %llu\n", rchar_account_lingering());
 	seq_printf(seq, "longest_walk %u\n", READ_ONCE(longest_walk));
+	seq_printf(seq, "delayed %d\n", atomic_read(&nr_delayed));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(objects);
@@ -106,8 +108,11 @@ void rchar_inject_delay(enum rchar_delay delay)
 {
 	u32 us = READ_ONCE(delays_us[delay]);
 
-	if (us)
-		usleep_range(us, us + 1);
+	if (!us)
+		return;
+	atomic_inc(&nr_delayed);
+	usleep_range(us, us + 1);
+	atomic_dec(&nr_delayed);
 }
 
 /**

@@ -7,7 +7,8 @@
  * of microseconds.
  *
  * The file "objects" counts the objects that are alive and the bytes held for peers. Its
- * longest_walk is the largest number of list entries that one lookup for a peer visited.
+ * longest_walk is the largest number of list entries that one lookup for a peer visited, and
+ * delayed the number of tasks that sleep in a delay now.
  */
 #ifndef RCHAR_INJECT_H
 #define RCHAR_INJECT_H

@@ -418,7 +418,7 @@ slow_registrations_hold_nobody_up() {
 	echo 4200000 >$knob
 	on b 'head -c 1 /dev/rchar/slow >/tmp/got 2>&1 &' &
 	# Registering is under way: deleting another region does not wait for it.
-	until_true grep -qx 'export 1' /sys/kernel/debug/rdma_char/objects
+	until_true grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
 	rchar del other
 	[ "$(counter b 'rchar -j link' attempts)" = "$attempts" ]
 	# Before all of it is registered the connection ends.
@@ -439,7 +439,8 @@ deleting_a_channel_holds_no_other_up() {
 	on b rchar -w $limit add slow memory connect 10.0.0.1
 	echo 10000000 >$knob
 	on b 'head -c 1 /dev/rchar/slow >/tmp/got 2>&1 &' &
-	until_true grep -qx 'export 1' /sys/kernel/debug/rdma_char/objects
+	# The export exists before its registration has read the delay.
+	until_true grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
 	echo 0 >$knob
 	(rchar del slow; touch /tmp/deleted) &
 	del=$!
