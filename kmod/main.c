@@ -14,7 +14,9 @@
 #include "link/link.h"
 #include "link/link_life.h"
 #include "link/listener.h"
+#include "link/psk.h"
 #include "netlink/netlink.h"
+#include "proto/auth.h"
 #include "proto/wire.h"
 #include "session/admin.h"
 #include "session/channel.h"
@@ -30,6 +32,8 @@ static void check_wire(void)
 	BUILD_BUG_ON(sizeof(struct rchar_wire_reject) != 16);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_hdr) != 24);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_hello) != 48);
+	BUILD_BUG_ON(sizeof(struct rchar_auth_transcript) != 152);
+	BUILD_BUG_ON(RCHAR_AUTH_SECRET_LEN != RCHAR_KEY_LEN);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_open) != 40);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_status) != 8);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_opened) != 8);
@@ -41,6 +45,7 @@ static void check_wire(void)
 	BUILD_BUG_ON(sizeof(struct rchar_wire_rndv_done) != 8);
 	BUILD_BUG_ON(RCHAR_OP_MAX > 32); /* sets of ops are u32 */
 	BUILD_BUG_ON(RCHAR_NAME_MAX + 1 != RCHAR_WIRE_NAME_LEN);
+	BUILD_BUG_ON(sizeof(struct rchar_prefix) != 20);
 }
 
 static void device_added(void)
@@ -77,9 +82,12 @@ static int __init rchar_init(void)
 	ret = rchar_rndv_init();
 	if (ret)
 		goto err_transfer;
-	ret = rchar_link_life_init(&rchar_session_link_ops);
+	ret = rchar_psk_init(rchar_link_psk_deleted);
 	if (ret)
 		goto err_rndv;
+	ret = rchar_link_life_init(&rchar_session_link_ops);
+	if (ret)
+		goto err_psk;
 	ret = rchar_lane_init(&rchar_lane_events);
 	if (ret)
 		goto err_link;
@@ -103,6 +111,8 @@ err_lane:
 	rchar_lane_exit();
 err_link:
 	rchar_link_exit();
+err_psk:
+	rchar_psk_exit();
 err_rndv:
 	rchar_rndv_exit();
 err_transfer:
@@ -138,6 +148,7 @@ static void __exit rchar_exit(void)
 	rchar_link_exit();
 	rchar_channel_exit();
 	rchar_inject_exit();
+	rchar_psk_exit();
 	rcu_barrier();
 	rchar_region_exit();
 	rchar_chunk_exit();

@@ -40,44 +40,50 @@ static u64 host_max(void)
 	return max ?: max_t(u64, (u64)totalram_pages() << PAGE_SHIFT >> 3, SZ_64M);
 }
 
-static u32 account_hash_of(const struct sockaddr_storage *addr)
+static u32 account_hash_of(const struct sockaddr_storage *addr, const void *owner)
 {
-	return rchar_addr_hash_host(addr, hash_seed);
+	return owner ? hash_ptr(owner, 32) : rchar_addr_hash_host(addr, hash_seed);
 }
 
-static struct rchar_account *account_find(struct net *net, const struct sockaddr_storage *addr)
+static struct rchar_account *account_find(struct net *net, const struct sockaddr_storage *addr,
+					  const void *owner)
 {
 	struct rchar_account *account;
 
 	lockdep_assert_held(&accounts_lock);
-	hash_for_each_possible(accounts, account, entry, account_hash_of(addr))
-		if (account->net == net && rchar_addr_same_host(&account->addr, addr))
+	hash_for_each_possible(accounts, account, entry, account_hash_of(addr, owner))
+		if (account->net == net && account->owner == owner &&
+		    (owner || rchar_addr_same_host(&account->addr, addr)))
 			return account;
 	return NULL;
 }
 
 /**
- * rchar_account_get() - get the account of a peer address, and add a user
+ * rchar_account_get() - get the account of a peer, and add a user
  * @net: network namespace; the caller holds a reference for as long as the account
- * @addr: the address
+ * @addr: address of the peer
+ * @owner: the peer's key, to which the caller holds a reference for as long as the account; or
+ *	   NULL
  *
  * Context: process.
  * Return: the account, or NULL when memory is short.
  */
-struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr)
+struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr,
+					const void *owner)
 {
 	struct rchar_account *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL), *account;
 
 	if (!fresh)
 		return NULL;
 	spin_lock_bh(&accounts_lock);
-	account = account_find(net, addr);
+	account = account_find(net, addr, owner);
 	if (!account) {
 		account = fresh;
 		fresh = NULL;
 		account->net = net;
 		account->addr = *addr;
-		hash_add(accounts, &account->entry, account_hash_of(addr));
+		account->owner = owner;
+		hash_add(accounts, &account->entry, account_hash_of(addr, owner));
 	}
 	account->users++;
 	spin_unlock_bh(&accounts_lock);
@@ -421,11 +427,11 @@ bool rchar_account_begin_accept(struct rchar_account *account, bool known)
 	bool ok;
 
 	spin_lock_bh(&accounts_lock);
-	ok = known ||
-	     (account->half_open < RCHAR_HALF_OPEN_PER_PEER && half_open_lanes < RCHAR_HALF_OPEN);
+	ok = known || (account->half_open < RCHAR_HALF_OPEN_PER_PEER &&
+		       (account->owner || half_open_lanes < RCHAR_HALF_OPEN));
 	if (ok) {
 		account->half_open++;
-		half_open_lanes++;
+		half_open_lanes += !account->owner;
 	}
 	spin_unlock_bh(&accounts_lock);
 	return ok;
@@ -439,7 +445,7 @@ void rchar_account_end_accept(struct rchar_account *account)
 {
 	spin_lock_bh(&accounts_lock);
 	account->half_open--;
-	half_open_lanes--;
+	half_open_lanes -= !account->owner;
 	spin_unlock_bh(&accounts_lock);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Accounts: the bytes and connections that each peer address makes this host hold. All links to
- * one address share its account, so more links do not raise a peer's limits.
+ * Accounts: the bytes and connections that each peer makes this host hold. A peer is a key, or an
+ * address that proved no key. All links to one peer share its account, so more links do not raise a
+ * peer's limits, and strangers who claim the address of a peer with a key do not lower them.
  * Documentation/design.rst, "What a peer can make this host hold", lists every entry.
  */
 #ifndef RCHAR_ACCOUNT_H
@@ -21,18 +22,19 @@ struct net;
 #define RCHAR_LANES_PER_PEER	 64
 #define RCHAR_LANES_ACCEPTED	 4096
 /*
- * Limits of the lanes whose handshake is not complete: from one address, and in total. A link of
- * 16 lanes may connect all lanes at once.
+ * Limits of the lanes whose handshake is not complete: of one peer, and of all peers without a key.
+ * A link of 16 lanes may connect all lanes at once.
  */
 #define RCHAR_HALF_OPEN_PER_PEER 16
 #define RCHAR_HALF_OPEN		 64
 
 /**
- * struct rchar_account - account of one peer address
+ * struct rchar_account - account of one peer
  * @entry: entry of the table of accounts; accounts_lock
  * @users: links that use the account; accounts_lock
  * @net: network namespace; the links hold references
  * @addr: the address; the port is ignored
+ * @owner: the key that the peer proved to have, compared as a pointer; NULL: the address counts
  * @held: bytes held for the peer
  * @lingering: bytes that programs wrote before close(), and that the peer has not acknowledged
  * @imports: sessions that import memory of this host
@@ -47,6 +49,7 @@ struct rchar_account {
 	unsigned int users;
 	struct net *net;
 	struct sockaddr_storage addr;
+	const void *owner;
 	atomic64_t held;
 	atomic64_t lingering;
 	atomic_t imports;
@@ -57,7 +60,8 @@ struct rchar_account {
 	unsigned int half_open;
 };
 
-struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr);
+struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr,
+					const void *owner);
 void rchar_account_put(struct rchar_account *account);
 
 bool rchar_account_hold(struct rchar_account *account, u64 bytes);

@@ -152,3 +152,20 @@ int rchar_addr_len(const struct sockaddr_storage *a)
 		return sizeof(struct sockaddr_in);
 	return a->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : 0;
 }
+
+/**
+ * rchar_addr_to_bytes() - write an address as 16 bytes
+ * @bytes: set to the IPv6 address, or the IPv4 address mapped (RFC 4291, 2.5.5.2), without port
+ *	   and scope
+ * @a: an address of family AF_INET or AF_INET6
+ */
+void rchar_addr_to_bytes(u8 *bytes, const struct sockaddr_storage *a)
+{
+	struct in6_addr addr;
+
+	if (a->ss_family == AF_INET6)
+		addr = in6(a)->sin6_addr;
+	else
+		ipv6_addr_set_v4mapped(in4(a)->sin_addr.s_addr, &addr);
+	memcpy(bytes, &addr, sizeof(addr));
+}

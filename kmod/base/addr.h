@@ -18,5 +18,6 @@ u32 rchar_addr_scope(const struct sockaddr_storage *a);
 void rchar_addr_set_scope(struct sockaddr_storage *a, u32 ifindex);
 bool rchar_addr_is_of_device(struct net *net, const struct sockaddr_storage *a, int ifindex);
 int rchar_addr_len(const struct sockaddr_storage *a);
+void rchar_addr_to_bytes(u8 *bytes, const struct sockaddr_storage *a);
 
 #endif /* RCHAR_ADDR_H */

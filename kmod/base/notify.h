@@ -11,10 +11,12 @@
 struct genl_family;
 struct rchar_channel;
 struct rchar_link;
+struct rchar_psk;
 struct rchar_session;
 
 void rchar_notify_channel(struct rchar_channel *channel, enum rchar_cmd cmd);
 void rchar_notify_link(struct rchar_link *link);
+void rchar_notify_key(struct rchar_psk *psk, enum rchar_cmd cmd);
 void rchar_notify_session(struct rchar_session *session);
 
 void rchar_notify_init(const struct genl_family *family);

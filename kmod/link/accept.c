@@ -1,19 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lanes that peers request. A peer can claim any address in a request. Its HELLO proves that the
- * peer receives at the claimed address. Until HELLO arrives, the contents of the request do not
- * count: the lane waits on a separate list, and the state of the link does not change.
+ * Lanes that peers request. A request with a key id must carry the tag of that key; this is
+ * checked before anything else happens on behalf of the request. A peer without a key can claim any
+ * address in a request. Its HELLO proves that the peer receives at the claimed address. Until HELLO
+ * arrives, the contents of the request do not count: the lane waits on a separate list, and the
+ * state of the link does not change.
  */
 #include "accept.h"
 #include "base/account.h"
 #include "base/addr.h"
 #include "base/seq.h"
+#include "cm.h"
 #include "evict.h"
 #include "handshake.h"
 #include "lane.h"
 #include "link.h"
+#include "psk.h"
 
 /* ---- the request ---- */
+
+/*
+ * Find the key that authenticates the request, with a reference; NULL if the request has none.
+ * Returns 0, or the reason to refuse the request.
+ */
+static enum rchar_reason authenticate(const struct rchar_cm_request *request,
+				      struct rchar_psk **psk)
+{
+	enum rchar_reason reason;
+
+	*psk = NULL;
+	if (request->privdata.key) {
+		*psk = rchar_psk_authenticate(request->net, request->privdata.key,
+					      &request->transcript);
+		if (!*psk)
+			return RCHAR_REASON_NOT_AUTHORISED;
+	}
+	reason = rchar_link_admits(request->net, &request->local, *psk);
+	if (reason)
+		rchar_psk_put(*psk);
+	return reason;
+}
 
 /* Check a request's attempt number against that of the link. Returns 0 to allow the lane. */
 static enum rchar_reason attempt_reason(struct rchar_link *link,
@@ -28,24 +54,42 @@ static enum rchar_reason attempt_reason(struct rchar_link *link,
 	return RCHAR_REASON_NONE;
 }
 
-/* Find or create the acceptor's link for a request. Adds a user to the link. */
-static struct rchar_link *find_or_create_accepted(struct net *net,
-						  const struct rchar_privdata *request,
-						  const struct sockaddr_storage *local,
-						  const struct sockaddr_storage *peer)
+/*
+ * Is the request for a lane of this link? A key is an identity, whatever the addresses are: the
+ * peer may reconnect from another one. Without keys the addresses are the identity.
+ */
+static bool is_link_of(const struct rchar_link *link, u64 id, const struct rchar_endpoint *ends)
 {
+	if (link->initiator || link->id != id || link->net != ends->net || link->psk != ends->psk)
+		return false;
+	return ends->psk || (rchar_addr_same_host(&link->peer, &ends->peer) &&
+			     rchar_addr_equal(&link->local, &ends->local));
+}
+
+/* Find or create the acceptor's link for a request. Adds a user to the link. */
+static struct rchar_link *find_or_create_accepted(const struct rchar_cm_request *request,
+						  struct rchar_psk *psk)
+{
+	const struct rchar_endpoint ends = {
+		.net = request->net,
+		.local = request->local,
+		.peer = request->peer,
+		.psk = psk,
+	};
 	struct rchar_link *link;
 
 	lockdep_assert_held(&rchar_links_lock);
+	/* A key that is deleted now has no link, and gets none. */
+	if (rchar_psk_deleted(psk))
+		return NULL;
 	list_for_each_entry(link, &rchar_links, entry) {
-		if (!link->initiator && link->id == request->link_id && link->net == net &&
-		    rchar_addr_same_host(&link->peer, peer) &&
-		    rchar_addr_equal(&link->local, local) && refcount_inc_not_zero(&link->users)) {
+		if (is_link_of(link, request->privdata.link_id, &ends) &&
+		    refcount_inc_not_zero(&link->users)) {
 			rchar_link_get(link);
 			return link;
 		}
 	}
-	return rchar_link_create(net, false, request->link_id, request->lanes, local, peer);
+	return rchar_link_create(&ends, false, request->privdata.link_id, request->privdata.lanes);
 }
 
 /*
@@ -70,9 +114,11 @@ static bool knows_epoch(struct rchar_link *link, const struct rchar_privdata *re
  * Create a lane for a request, after some checks. The state of the link does not change before
  * accept_admit().
  */
-static enum rchar_reason new_lane(struct rchar_link *link, const struct rchar_privdata *request,
+static enum rchar_reason new_lane(struct rchar_link *link,
+				  const struct rchar_cm_request *cm_request,
 				  struct rchar_lane **out)
 {
+	const struct rchar_privdata *request = &cm_request->privdata;
 	enum rchar_reason reason = attempt_reason(link, request);
 	struct rchar_lane *lane;
 
@@ -90,6 +136,7 @@ static enum rchar_reason new_lane(struct rchar_link *link, const struct rchar_pr
 		return RCHAR_REASON_NO_MEMORY;
 	}
 	lane->peer = *request;
+	lane->auth.transcript = cm_request->transcript;
 	kref_get(&lane->ref); /* for the list */
 	spin_lock_bh(&link->lock);
 	list_add_tail(&lane->accepting_entry, &link->accepting);
@@ -100,25 +147,26 @@ static enum rchar_reason new_lane(struct rchar_link *link, const struct rchar_pr
 
 /**
  * rchar_link_accept() - decide on a connection request of a peer
- * @net: network namespace in which the request arrived
- * @request: private data of the request, well formed
- * @local: address and port of this host
- * @peer: address of the peer
+ * @request: the request
  * @lane: set to the new lane, which is on the link's list of lanes being accepted, with a
  *	  reference for its cm_id
  *
  * Context: CM event handler.
  * Return: 0, or the reason to refuse the request.
  */
-enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_privdata *request,
-				    const struct sockaddr_storage *local,
-				    const struct sockaddr_storage *peer, struct rchar_lane **lane)
+enum rchar_reason rchar_link_accept(const struct rchar_cm_request *request,
+				    struct rchar_lane **lane)
 {
-	enum rchar_reason reason = RCHAR_REASON_BUSY;
+	enum rchar_reason reason;
 	struct rchar_link *link;
+	struct rchar_psk *psk;
 
+	reason = authenticate(request, &psk);
+	if (reason)
+		return reason;
+	reason = RCHAR_REASON_BUSY;
 	mutex_lock(&rchar_links_lock);
-	link = find_or_create_accepted(net, request, local, peer);
+	link = find_or_create_accepted(request, psk);
 	if (link) {
 		reason = new_lane(link, request, lane);
 		/* On success the lane is the new user of the link, until torn down. */
@@ -126,6 +174,7 @@ enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_privdata
 			rchar_link_unuse(link);
 	}
 	mutex_unlock(&rchar_links_lock);
+	rchar_psk_put(psk);
 	return reason;
 }
 
@@ -167,6 +216,17 @@ static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
 	return true;
 }
 
+/* The peer with the link's key may have connected from another address, or to another one. */
+static void follow_peer(struct rchar_link *link, const struct rchar_lane *lane)
+{
+	struct sockaddr_storage local, peer;
+
+	if (!link->psk)
+		return;
+	rchar_cm_ends(lane->cm_id, &local, &peer);
+	rchar_link_set_ends(link, &local, &peer);
+}
+
 /*
  * Try to give a lane its slot. Returns false when the lane must wait. If the lane is refused, sets
  * *@reason and returns true.
@@ -176,6 +236,8 @@ static bool accept_admit(struct rchar_link *link, struct rchar_lane *lane,
 {
 	lockdep_assert_held(&rchar_links_lock);
 	*reason = attempt_reason(link, &lane->peer);
+	if (rchar_psk_deleted(link->psk))
+		*reason = RCHAR_REASON_KEY_DELETED;
 	if (*reason)
 		return true;
 	/* The peer reconnects only after its old lanes have failed: fail them here too. */
@@ -187,6 +249,7 @@ static bool accept_admit(struct rchar_link *link, struct rchar_lane *lane,
 	if (!lane->index) {
 		rchar_link_drop_evicted(link);
 		link->attempt = lane->peer.attempt;
+		follow_peer(link, lane);
 	}
 	if ((!lane->index && !rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE)) ||
 	    !accepted_lane_add(link, lane) || !accepted_adopt(link, lane))

@@ -3,17 +3,14 @@
 #ifndef RCHAR_ACCEPT_H
 #define RCHAR_ACCEPT_H
 
-#include <linux/socket.h>
 #include "uapi/linux/rdma_char.h"
 
-struct net;
-struct rchar_privdata;
+struct rchar_cm_request;
 struct rchar_lane;
 struct rchar_link;
 
-enum rchar_reason rchar_link_accept(struct net *net, const struct rchar_privdata *request,
-				    const struct sockaddr_storage *local,
-				    const struct sockaddr_storage *peer, struct rchar_lane **lane);
+enum rchar_reason rchar_link_accept(const struct rchar_cm_request *request,
+				    struct rchar_lane **lane);
 void rchar_link_admit(struct rchar_lane *lane);
 void rchar_link_admit_greeted(struct rchar_link *link);
 void rchar_link_fail_accepting(struct rchar_link *link, enum rchar_reason reason);

@@ -23,7 +23,7 @@
 #endif
 #define RETRY 7
 
-static atomic64_t nr_accepted, nr_refused, nr_bad;
+static atomic64_t nr_accepted, nr_refused, nr_bad, nr_denied;
 static rchar_cm_accept_fn accept_request;
 
 /**
@@ -46,6 +46,7 @@ struct rchar_cm_counts rchar_cm_counts(void)
 		.accepted = atomic64_read(&nr_accepted),
 		.refused = atomic64_read(&nr_refused),
 		.bad = atomic64_read(&nr_bad),
+		.denied = atomic64_read(&nr_denied),
 	};
 }
 
@@ -54,14 +55,14 @@ struct rchar_cm_counts rchar_cm_counts(void)
  * request, or is NULL on the initiator.
  */
 static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
-		       struct rchar_wire_privdata *data, const struct rdma_conn_param *request)
+		       const struct rdma_conn_param *request)
 {
 	const struct ib_device_attr *attrs = &lane->cm_id->device->attrs;
+	const struct rchar_auth_transcript *t = &lane->auth.transcript;
 
-	rchar_privdata_encode(data, &lane->self);
 	memset(param, 0, sizeof(*param));
-	param->private_data = data;
-	param->private_data_len = sizeof(*data);
+	param->private_data = lane->initiator ? &t->request : &t->reply;
+	param->private_data_len = sizeof(struct rchar_wire_privdata);
 	param->responder_resources = min(attrs->max_qp_rd_atom, RCHAR_LANE_RD_ATOMIC);
 	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC);
 	/* At most the resources of the other side: IBTA vol 1, 12.7.29 and 12.7.30. */
@@ -114,10 +115,26 @@ static enum rchar_reason setup_reason(int error)
 				  RCHAR_REASON_NO_DEVICE;
 }
 
+/* The QPN that a transcript has: iWARP does not tell the peer's. */
+static u32 transcript_qpn(const struct rdma_cm_id *id, u32 qpn)
+{
+	return rdma_protocol_iwarp(id->device, id->port_num) ? 0 : qpn;
+}
+
+/* Initiator: the addresses of both ends, and the QPN of this end. */
+static void set_transcript_ends(struct rchar_lane *lane)
+{
+	const struct rdma_addr *addr = &lane->cm_id->route.addr;
+	struct rchar_auth_transcript *t = &lane->auth.transcript;
+
+	rchar_addr_to_bytes(t->initiator, &addr->src_addr);
+	rchar_addr_to_bytes(t->acceptor, &addr->dst_addr);
+	t->initiator_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
+}
+
 static void connect_locked(struct rchar_lane *lane)
 {
 	struct rdma_conn_param param;
-	struct rchar_wire_privdata data;
 	int ret;
 
 	if (READ_ONCE(lane->state) != RCHAR_LANE_RESOLVING_ROUTE)
@@ -129,8 +146,9 @@ static void connect_locked(struct rchar_lane *lane)
 	}
 	if (!rchar_lane_move(lane, RCHAR_LANE_CONNECTING))
 		return;
+	set_transcript_ends(lane);
 	lane->ops->introduce(lane);
-	fill_param(lane, &param, &data, NULL);
+	fill_param(lane, &param, NULL);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);
 	if (ret)
@@ -186,6 +204,10 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 		rchar_lane_fail(lane, reason);
 		return;
 	}
+	memcpy(&lane->auth.transcript.reply, param->private_data,
+	       sizeof(lane->auth.transcript.reply));
+	lane->auth.transcript.acceptor_qpn = cpu_to_le32(
+		transcript_qpn(lane->cm_id, param->qp_num));
 	set_reads_max(lane, param);
 	lane->ops->established(lane);
 }
@@ -330,7 +352,6 @@ static enum rchar_reason decode_request(struct rchar_privdata *request,
 static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *request)
 {
 	struct rdma_conn_param param;
-	struct rchar_wire_privdata data;
 	int ret;
 
 	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
@@ -340,8 +361,9 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 		rchar_lane_fail(lane, setup_reason(ret));
 		return;
 	}
+	lane->auth.transcript.acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
 	lane->ops->introduce(lane);
-	fill_param(lane, &param, &data, request);
+	fill_param(lane, &param, request);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
 	if (ret)
@@ -378,6 +400,56 @@ static bool local_is_its_device(const struct rdma_cm_id *id, struct net *net,
 }
 
 /**
+ * rchar_cm_ends() - get the addresses of an accepted connection
+ * @id: cm_id of the acceptor
+ * @local: set to address and port of this host
+ * @peer: set to address and port of the peer
+ */
+void rchar_cm_ends(const struct rdma_cm_id *id, struct sockaddr_storage *local,
+		   struct sockaddr_storage *peer)
+{
+	const struct rdma_addr *addr = &id->route.addr;
+
+	*local = addr->src_addr;
+	*peer = addr->dst_addr;
+	/* The CM leaves out the scope (cma_save_ip6_info() in drivers/infiniband/core/cma.c). */
+	rchar_addr_set_scope(local, addr->dev_addr.bound_dev_if);
+	rchar_addr_set_scope(peer, addr->dev_addr.bound_dev_if);
+}
+
+/* Fill in what the request and the CM say. Returns 0, or the reason to refuse the request. */
+static enum rchar_reason read_request(struct rchar_cm_request *request, struct net *net,
+				      const struct rdma_cm_id *id,
+				      const struct rdma_conn_param *param)
+{
+	struct rchar_auth_transcript *t = &request->transcript;
+	enum rchar_reason reason;
+
+	memset(request, 0, sizeof(*request));
+	request->net = net;
+	rchar_cm_ends(id, &request->local, &request->peer);
+	reason = decode_request(&request->privdata, param);
+	if (reason)
+		return reason;
+	if (!peer_is_its_gid(id, &request->peer) || !local_is_its_device(id, net, &request->local))
+		return RCHAR_REASON_ADDRESS;
+	memcpy(&t->request, param->private_data, sizeof(t->request));
+	rchar_addr_to_bytes(t->initiator, &request->peer);
+	rchar_addr_to_bytes(t->acceptor, &request->local);
+	t->initiator_qpn = cpu_to_le32(transcript_qpn(id, param->qp_num));
+	return RCHAR_REASON_NONE;
+}
+
+/* Refuse a request that no well-behaved peer with the right key sends, and say so in the log. */
+static int cm_refuse_bad(struct rdma_cm_id *id, const struct rchar_cm_request *request,
+			 enum rchar_reason reason)
+{
+	pr_warn_ratelimited("connection request from %pISpc refused: %s\n", &request->peer,
+			    rchar_reason_name(reason));
+	return cm_refuse(id, reason);
+}
+
+/**
  * rchar_cm_accept() - process a connection request to a listener
  * @net: network namespace of the listener
  * @id: the new cm_id
@@ -388,25 +460,20 @@ static bool local_is_its_device(const struct rdma_cm_id *id, struct net *net,
  */
 int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	const struct rdma_addr *addr = &id->route.addr;
-	struct sockaddr_storage local = addr->src_addr, peer = addr->dst_addr;
-	struct rchar_privdata request;
+	struct rchar_cm_request request;
 	struct rchar_lane *lane;
 	enum rchar_reason reason;
 
-	/* The CM leaves out the scope (cma_save_ip6_info() in drivers/infiniband/core/cma.c). */
-	rchar_addr_set_scope(&local, addr->dev_addr.bound_dev_if);
-	rchar_addr_set_scope(&peer, addr->dev_addr.bound_dev_if);
-	reason = decode_request(&request, &event->param.conn);
-	if (!reason && (!peer_is_its_gid(id, &peer) || !local_is_its_device(id, net, &local)))
-		reason = RCHAR_REASON_ADDRESS;
+	reason = read_request(&request, net, id, &event->param.conn);
 	if (reason) {
 		atomic64_inc(&nr_bad);
-		pr_warn_ratelimited("connection request from %pISpc refused: %s\n", &peer,
-				    rchar_reason_name(reason));
-		return cm_refuse(id, reason);
+		return cm_refuse_bad(id, &request, reason);
 	}
-	reason = accept_request(net, &request, &local, &peer, &lane);
+	reason = accept_request(&request, &lane);
+	if (reason == RCHAR_REASON_NOT_AUTHORISED) {
+		atomic64_inc(&nr_denied);
+		return cm_refuse_bad(id, &request, reason);
+	}
 	if (reason)
 		return cm_refuse(id, reason);
 	lane->cm_id = id;

@@ -27,8 +27,9 @@ static void fill_hello(struct rchar_lane *lane, struct rchar_txbuf *txb)
 {
 	struct rchar_wire_hello *hello = (void *)txb->data;
 
-	memset(hello, 0, sizeof(*hello));
 	memcpy(hello->nonce, lane->peer.nonce, sizeof(hello->nonce));
+	memcpy(hello->mac, lane->initiator ? lane->auth.hello : lane->auth.ready,
+	       sizeof(hello->mac));
 	txb->hdr.len = sizeof(*hello);
 }
 

@@ -2,7 +2,8 @@
 /*
  * The handshake of a lane. In private data of the CM, each side identifies itself and states the
  * next sequence number expected. With HELLO and READY, each side proves that it received the
- * private data of the other side.
+ * private data of the other side. On a link with a key, a tag in the private data and a MAC in
+ * HELLO and READY also prove that the sender has the key: proto/auth.c.
  */
 #include "handshake.h"
 #include <linux/random.h>
@@ -10,6 +11,7 @@
 #include "lane.h"
 #include "link.h"
 #include "onesided.h"
+#include "psk.h"
 
 /* ---- private data ---- */
 
@@ -25,6 +27,7 @@ static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resum
 	self->frame_size = lane->frame_size;
 	self->resume = resume;
 	self->depth = RCHAR_LANE_DEPTH;
+	self->key = lane->link->psk ? lane->link->psk->key.id : 0;
 	self->lane = lane->index;
 	self->lanes = lane->link->nr_lanes;
 	get_random_bytes(self->nonce, sizeof(self->nonce));
@@ -44,6 +47,26 @@ static void handshake_propose(struct rchar_link *link, struct rchar_lane *lane, 
 	mutex_unlock(&rchar_links_lock);
 }
 
+/* The transcript is complete: compute the MACs of both greetings. */
+static void expect_greetings(struct rchar_lane *lane)
+{
+	const struct rchar_psk *psk = lane->link->psk;
+
+	if (psk)
+		rchar_auth_greetings(lane->auth.hello, lane->auth.ready, &lane->auth.transcript,
+				     &psk->key);
+}
+
+/* Initiator: does the reply come from a holder of the link's key? Without a key, does it say so? */
+static bool reply_authentic(const struct rchar_lane *lane)
+{
+	const struct rchar_psk *psk = lane->link->psk;
+
+	if (lane->peer.key != lane->self.key)
+		return false;
+	return !psk || rchar_auth_check_reply(&lane->auth.transcript, &psk->key);
+}
+
 /**
  * rchar_handshake_introduce() - fill in the private data for the peer
  * @lane: the lane; on the acceptor with @peer filled in
@@ -52,17 +75,27 @@ static void handshake_propose(struct rchar_link *link, struct rchar_lane *lane, 
  */
 void rchar_handshake_introduce(struct rchar_lane *lane)
 {
+	struct rchar_auth_transcript *t = &lane->auth.transcript;
 	struct rchar_link *link = lane->link;
 	u32 epoch, resume;
 
 	if (lane->initiator) {
 		fill_self(lane, link->attempt, READ_ONCE(link->epoch),
 			  rchar_flow_expects(lane->flow));
+		rchar_privdata_encode(&t->request, &lane->self);
+		if (link->psk)
+			rchar_auth_sign_request(t, &link->psk->key);
+		memcpy(lane->self.nonce, t->request.nonce, sizeof(lane->self.nonce));
 		return;
 	}
 	rchar_flow_prepare(lane->flow, lane);
 	handshake_propose(link, lane, &epoch, &resume);
 	fill_self(lane, lane->peer.attempt, epoch, resume);
+	rchar_privdata_encode(&t->reply, &lane->self);
+	if (link->psk)
+		rchar_auth_sign_reply(t, &link->psk->key);
+	memcpy(lane->self.nonce, t->reply.nonce, sizeof(lane->self.nonce));
+	expect_greetings(lane);
 }
 
 /*
@@ -97,6 +130,12 @@ static bool handshake_adopt(struct rchar_link *link, struct rchar_lane *lane)
  */
 void rchar_handshake_established(struct rchar_lane *lane)
 {
+	/* Before anything in the reply is believed. */
+	if (!reply_authentic(lane)) {
+		rchar_lane_fail(lane, RCHAR_REASON_NOT_AUTHORISED);
+		return;
+	}
+	expect_greetings(lane);
 	rchar_flow_prepare(lane->flow, lane);
 	if (!rchar_lane_move(lane, RCHAR_LANE_GREETING))
 		return;
@@ -140,14 +179,15 @@ static void handshake_greeted(struct rchar_link *link, struct rchar_lane *lane)
 	spin_unlock_bh(&link->lock);
 }
 
-static bool nonce_matches(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+/* Does the greeting repeat our nonce, and carry the MAC of the handshake? No key, no MAC: zeros. */
+static bool greeting_authentic(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
+	const u8 *mac = lane->initiator ? lane->auth.ready : lane->auth.hello;
 	struct rchar_wire_hello hello;
-	static const u8 no_mac[RCHAR_WIRE_MAC_LEN];
 
 	rchar_rxbuf_copy(rxb, &hello, sizeof(hello));
 	return !memcmp(hello.nonce, lane->self.nonce, sizeof(hello.nonce)) &&
-	       !memcmp(hello.mac, no_mac, sizeof(no_mac));
+	       rchar_auth_same(hello.mac, mac, sizeof(hello.mac));
 }
 
 /**
@@ -172,7 +212,7 @@ enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane, const st
 	if (READ_ONCE(lane->state) !=
 	    (lane->initiator ? RCHAR_LANE_GREETING : RCHAR_LANE_ACCEPTING))
 		return RCHAR_FRAME_BAD_STATE;
-	if (!nonce_matches(lane, rxb))
+	if (!greeting_authentic(lane, rxb))
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	if (lane->initiator) {
 		if (rchar_flow_receive_header(lane->flow, lane, hdr, &err))

@@ -12,6 +12,7 @@
 #include <rdma/rdma_cm.h>
 #include "ibdev.h"
 #include "mr.h"
+#include "proto/auth.h"
 #include "proto/credit.h"
 #include "proto/privdata.h"
 #include "proto/state.h"
@@ -131,6 +132,21 @@ struct rchar_lane_onesided {
 };
 
 /**
+ * struct rchar_lane_auth - what authenticates a connection
+ * @transcript: the private data of both sides as sent, their addresses and QPNs
+ * @hello: MAC that HELLO must carry; zero without a key
+ * @ready: MAC that READY must carry; zero without a key
+ *
+ * The initiator fills in its half before the request, the acceptor all before the reply, the
+ * initiator the rest when the reply arrives. Nothing changes after that.
+ */
+struct rchar_lane_auth {
+	struct rchar_auth_transcript transcript;
+	u8 hello[RCHAR_WIRE_MAC_LEN];
+	u8 ready[RCHAR_WIRE_MAC_LEN];
+};
+
+/**
  * struct rchar_lane - one connection
  * @ref: one each for the cm_id, and for the link's slot or list of lanes being accepted
  * @ops: callbacks for events of the lane
@@ -151,6 +167,7 @@ struct rchar_lane_onesided {
  * @qpn: number of the queue pair
  * @self: private data that this host sends to the peer
  * @peer: private data that the peer sent
+ * @auth: what authenticates the connection; has @self and @peer as they are on the wire
  * @sq: the send queue
  * @tx: frames in the send queue, and control frames to send
  * @onesided: one-sided work requests
@@ -203,6 +220,7 @@ struct rchar_lane {
 	u32 qpn;
 	struct rchar_privdata self;
 	struct rchar_privdata peer;
+	struct rchar_lane_auth auth;
 	struct rchar_sq sq;
 	struct rchar_lane_tx tx;
 	struct rchar_lane_onesided onesided;

@@ -11,6 +11,7 @@
 #include "base/notify.h"
 #include "base/trace.h"
 #include "lane.h"
+#include "psk.h"
 
 DEFINE_MUTEX(rchar_links_lock); /* protects the table; never held while calling the CM */
 LIST_HEAD(rchar_links);		/* ordered by serial */
@@ -46,6 +47,9 @@ static void link_release(struct kref *ref)
 	if (!link->initiator)
 		rchar_account_del_lanes(link->account, link->nr_lanes);
 	rchar_account_put(link->account);
+	if (link->psk)
+		atomic_dec(&link->psk->links);
+	rchar_psk_put(link->psk); /* after the account, which belongs to the key */
 	put_net(link->net);
 	rchar_ledger_del(RCHAR_OBJ_LINK);
 	kfree(link);
@@ -95,10 +99,12 @@ static bool link_all_up(struct rchar_link *link)
 bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rchar_reason reason)
 {
 	enum rchar_link_state from;
+	struct sockaddr_storage peer;
 	bool ok;
 
 	spin_lock_bh(&link->lock);
 	from = link->state;
+	peer = link->peer;
 	if (to == RCHAR_LINK_UP && !link_all_up(link)) {
 		spin_unlock_bh(&link->lock);
 		return false;
@@ -128,7 +134,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rch
 	trace_rchar_link_state(link, from, to, reason);
 	if (from == RCHAR_LINK_UP || to == RCHAR_LINK_UP)
 		pr_info_ratelimited("link %u %s %pISpc: %s%s%s\n", link->serial,
-				    link->initiator ? "to" : "from", &link->peer,
+				    link->initiator ? "to" : "from", &peer,
 				    rchar_link_state_name(to), reason ? ", " : "",
 				    reason ? rchar_reason_name(reason) : "");
 	rchar_notify_link(link);
@@ -395,20 +401,17 @@ void rchar_link_unuse(struct rchar_link *link)
 
 /**
  * rchar_link_create() - create a link with one user, and add the link to the table
- * @net: network namespace
+ * @ends: addresses and key
  * @initiator: this host sends the connection requests
  * @id: id on the wire
  * @nr_lanes: number of lanes
- * @local: address of this host
- * @peer: address of the peer
  *
  * Context: process, with rchar_links_lock held.
  * Return: the link. NULL without memory, when the module unloads, or when the peer may have no
  * more lanes.
  */
-struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
-				     const struct sockaddr_storage *local,
-				     const struct sockaddr_storage *peer)
+struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool initiator, u64 id,
+				     u8 nr_lanes)
 {
 	struct rchar_link *link;
 
@@ -418,7 +421,7 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 	link = kzalloc(struct_size(link, flows, nr_lanes), GFP_KERNEL);
 	if (!link)
 		return NULL;
-	link->account = rchar_account_get(net, peer);
+	link->account = rchar_account_get(ends->net, &ends->peer, ends->psk);
 	if (!link->account)
 		goto err_free;
 	if (!initiator && !rchar_account_add_lanes(link->account, nr_lanes))
@@ -428,12 +431,15 @@ struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8
 	kref_get(&link->ref);  /* for the first user */
 	refcount_set(&link->users, 1);
 	link->serial = ++last_serial;
-	link->net = get_net(net);
+	link->net = get_net(ends->net);
 	link->initiator = initiator;
 	link->id = id;
 	link->nr_lanes = nr_lanes;
-	link->local = *local;
-	link->peer = *peer;
+	link->local = ends->local;
+	link->peer = ends->peer;
+	link->psk = rchar_psk_get(ends->psk);
+	if (link->psk)
+		atomic_inc(&link->psk->links);
 	link->state = RCHAR_LINK_DOWN;
 	link->reason_at = jiffies;
 	link->down_at = jiffies;
@@ -464,26 +470,24 @@ err_free:
 
 /**
  * rchar_link_connect() - find or create the link to a peer endpoint; a new link connects
- * @net: network namespace
- * @local: source address, or family AF_UNSPEC
- * @peer: address and port to connect to
+ * @ends: addresses and key
  *
- * All channels with the same @net, @local and @peer share a link.
+ * All channels with the same addresses and the same key share a link.
  *
  * Context: process.
  * Return: the link, with one more user. NULL without memory or when the module unloads.
  */
-struct rchar_link *rchar_link_connect(struct net *net, const struct sockaddr_storage *local,
-				      const struct sockaddr_storage *peer)
+struct rchar_link *rchar_link_connect(const struct rchar_endpoint *ends)
 {
 	struct rchar_link *link;
 	u64 id;
 
 	mutex_lock(&rchar_links_lock);
 	list_for_each_entry(link, &rchar_links, entry) {
-		if (link->initiator && link->net == net &&
-		    rchar_addr_same_host(&link->local, local) &&
-		    rchar_addr_equal(&link->peer, peer) && refcount_inc_not_zero(&link->users)) {
+		if (link->initiator && link->net == ends->net && link->psk == ends->psk &&
+		    rchar_addr_same_host(&link->local, &ends->local) &&
+		    rchar_addr_equal(&link->peer, &ends->peer) &&
+		    refcount_inc_not_zero(&link->users)) {
 			rchar_link_get(link);
 			goto out;
 		}
@@ -491,12 +495,74 @@ struct rchar_link *rchar_link_connect(struct net *net, const struct sockaddr_sto
 	do {
 		get_random_bytes(&id, sizeof(id));
 	} while (!id);
-	link = rchar_link_create(net, true, id, READ_ONCE(lanes), local, peer);
+	/* Not with a key that was deleted after the caller found it. */
+	link = rchar_psk_deleted(ends->psk) ? NULL :
+					      rchar_link_create(ends, true, id, READ_ONCE(lanes));
 	if (link)
 		rchar_link_schedule_connect(link, 0);
 out:
 	mutex_unlock(&rchar_links_lock);
 	return link;
+}
+
+/* ---- who is at the other end ---- */
+
+/**
+ * rchar_link_admits() - may a peer connect to an address of this host?
+ * @net: network namespace
+ * @local: the address and port
+ * @psk: key that the peer proved to have, or NULL
+ *
+ * Context: process.
+ * Return: 0, or the reason to refuse the connection.
+ */
+enum rchar_reason rchar_link_admits(struct net *net, const struct sockaddr_storage *local,
+				    const struct rchar_psk *psk)
+{
+	return link_ops->admits(net, local, psk);
+}
+
+/**
+ * rchar_link_ends() - get the addresses of both ends
+ * @link: the link
+ * @local: set to the address of this host; may be NULL
+ * @peer: set to the address of the peer; may be NULL
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_link_ends(struct rchar_link *link, struct sockaddr_storage *local,
+		     struct sockaddr_storage *peer)
+{
+	spin_lock_bh(&link->lock);
+	if (local)
+		*local = link->local;
+	if (peer)
+		*peer = link->peer;
+	spin_unlock_bh(&link->lock);
+}
+
+/**
+ * rchar_link_set_ends() - change the addresses of an acceptor's link: the peer has moved
+ * @link: the link, with a key
+ * @local: address of this host
+ * @peer: address of the peer
+ */
+void rchar_link_set_ends(struct rchar_link *link, const struct sockaddr_storage *local,
+			 const struct sockaddr_storage *peer)
+{
+	spin_lock_bh(&link->lock);
+	link->local = *local;
+	link->peer = *peer;
+	spin_unlock_bh(&link->lock);
+}
+
+/**
+ * rchar_link_key_name() - return the name of the link's key on this host; "" without a key
+ * @link: the link
+ */
+const char *rchar_link_key_name(const struct rchar_link *link)
+{
+	return link->psk ? link->psk->name : "";
 }
 
 /**
@@ -508,12 +574,15 @@ out:
 void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
 			  enum rchar_frame_error err)
 {
+	struct sockaddr_storage peer;
+
+	rchar_link_ends(link, NULL, &peer);
 	rchar_stats_inc(&link->traffic.stats.bad_frames);
 	atomic64_inc(&nr_bad_frames);
 	pr_warn_ratelimited(
 		"link %u: bad frame from %pISpc: %s (op %u flags %#x len %u session %u seq %u ack %u credits %u)\n",
-		link->serial, &link->peer, rchar_frame_error_name(err), hdr->op, hdr->flags,
-		hdr->len, hdr->session, hdr->seq, hdr->ack, hdr->credits);
+		link->serial, &peer, rchar_frame_error_name(err), hdr->op, hdr->flags, hdr->len,
+		hdr->session, hdr->seq, hdr->ack, hdr->credits);
 }
 
 /**

@@ -19,6 +19,7 @@
 struct net;
 struct rchar_account;
 struct rchar_lane;
+struct rchar_psk;
 
 /*
  * Keepalive interval of a link that is UP. A lane whose peer is silent for about this long sends a
@@ -34,6 +35,10 @@ struct rchar_link;
  * @lost: the sessions cannot continue, for @reason. The peer does not know the sessions any more,
  *	  this host gives up the link, or the module unloads. Except at unload, the link resets
  *	  the flows next.
+ * @denied: sessions that wait for their first answer of the peer fail, for @reason. @all: all
+ *	    sessions do.
+ * @admits: may a peer with the key @psk, or without a key, connect to the address @local? Returns
+ *	    0, or the reason to refuse.
  * @expire: the link has been down for @down_ms
  * @state_changed: &rchar_link.state has changed; only for links that this host initiates
  * @traffic: callbacks for frames; their &struct rchar_traffic is the one embedded in a link
@@ -44,6 +49,9 @@ struct rchar_link;
 struct rchar_link_ops {
 	void (*up)(struct rchar_link *link);
 	void (*lost)(struct rchar_link *link, enum rchar_reason reason);
+	void (*denied)(struct rchar_link *link, enum rchar_reason reason, bool all);
+	enum rchar_reason (*admits)(struct net *net, const struct sockaddr_storage *local,
+				    const struct rchar_psk *psk);
 	void (*expire)(struct rchar_link *link, unsigned int down_ms);
 	void (*state_changed)(struct rchar_link *link);
 	const struct rchar_traffic_ops *traffic;
@@ -68,6 +76,20 @@ struct rchar_link_works {
 };
 
 /**
+ * struct rchar_endpoint - what tells one link from another
+ * @net: network namespace
+ * @local: address of this host; on the initiator the source address, or family AF_UNSPEC
+ * @peer: address of the peer; on the initiator with the port to connect to
+ * @psk: the key that both hosts must have, or NULL
+ */
+struct rchar_endpoint {
+	struct net *net;
+	struct sockaddr_storage local;
+	struct sockaddr_storage peer;
+	struct rchar_psk *psk;
+};
+
+/**
  * struct rchar_link - one peer endpoint
  * @ref: keeps the memory: one for the table, one for each user, lane and running lookup
  * @users: channels and sessions; on the acceptor also lanes. When the last user is dropped,
@@ -76,8 +98,10 @@ struct rchar_link_works {
  * @serial: number of the link on this host, never reused
  * @net: network namespace; holds a reference
  * @initiator: this host sends the connection requests
- * @local: address of this host. On the initiator the source address, or family AF_UNSPEC.
+ * @local: address of this host. On the initiator the source address, or family AF_UNSPEC. With a
+ *	   key @local and @peer of an acceptor follow the peer: @lock, and rchar_link_ends().
  * @peer: address of the peer. On the initiator with the port to connect to.
+ * @psk: the key that authenticates both hosts, with a reference; NULL: none
  * @id: id on the wire, chosen by the initiator
  * @epoch: chosen by the acceptor; marks one unbroken sequence of frames
  * @attempt: number of the connection attempt, shared by all lanes of that attempt. On the
@@ -123,6 +147,7 @@ struct rchar_link {
 	bool initiator;
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
+	struct rchar_psk *psk;
 	u64 id;
 	u32 epoch;
 	u32 attempt;
@@ -157,8 +182,10 @@ struct rchar_link {
 };
 
 /* ---- for channels and sessions ---- */
-struct rchar_link *rchar_link_connect(struct net *net, const struct sockaddr_storage *local,
-				      const struct sockaddr_storage *peer);
+struct rchar_link *rchar_link_connect(const struct rchar_endpoint *ends);
+void rchar_link_ends(struct rchar_link *link, struct sockaddr_storage *local,
+		     struct sockaddr_storage *peer);
+const char *rchar_link_key_name(const struct rchar_link *link);
 void rchar_link_use(struct rchar_link *link);
 void rchar_link_unuse(struct rchar_link *link);
 
@@ -179,9 +206,12 @@ extern struct list_head rchar_links;
 extern bool rchar_links_closed;
 extern struct workqueue_struct *rchar_link_wq;
 
-struct rchar_link *rchar_link_create(struct net *net, bool initiator, u64 id, u8 nr_lanes,
-				     const struct sockaddr_storage *local,
-				     const struct sockaddr_storage *peer);
+struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool initiator, u64 id,
+				     u8 nr_lanes);
+enum rchar_reason rchar_link_admits(struct net *net, const struct sockaddr_storage *local,
+				    const struct rchar_psk *psk);
+void rchar_link_set_ends(struct rchar_link *link, const struct sockaddr_storage *local,
+			 const struct sockaddr_storage *peer);
 bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rchar_reason reason);
 void rchar_link_schedule_connect(struct rchar_link *link, u32 delay_ms);
 bool rchar_link_no_lanes(struct rchar_link *link);

@@ -5,11 +5,13 @@
 #include "accept.h"
 #include "base/backoff.h"
 #include "base/ledger.h"
+#include "base/notify.h"
 #include "cm.h"
 #include "evict.h"
 #include "flows.h"
 #include "lane.h"
 #include "link.h"
+#include "psk.h"
 
 /* Time limit for sending the last acks. */
 #define FLUSH_MS 200
@@ -24,9 +26,11 @@ static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 	spin_lock_bh(&link->lock);
 	failures = ++link->failures;
 	spin_unlock_bh(&link->lock);
-	/* A busy peer will soon be ready: do not back off. */
+	/* A busy peer will soon be ready: do not back off. A wrong key needs an administrator. */
 	if (reason == RCHAR_REASON_BUSY && failures < 10)
 		delay = RCHAR_BACKOFF_MIN_MS;
+	else if (reason == RCHAR_REASON_NOT_AUTHORISED)
+		delay = RCHAR_BACKOFF_MAX_MS;
 	else
 		delay = rchar_backoff_ms(failures, get_random_u32());
 	if (link->initiator)
@@ -68,7 +72,7 @@ static void link_connect_work(struct work_struct *work)
 
 	/* The lock excludes tick_down(), which may reset the flows of the link. */
 	mutex_lock(&rchar_links_lock);
-	ok = !rchar_links_closed && rchar_link_no_lanes(link) &&
+	ok = !rchar_links_closed && !rchar_psk_deleted(link->psk) && rchar_link_no_lanes(link) &&
 	     READ_ONCE(link->state) == RCHAR_LINK_DOWN &&
 	     rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
 	mutex_unlock(&rchar_links_lock);
@@ -124,6 +128,8 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 		mod_delayed_work(rchar_link_wq, &link->tick_work, HZ);
 	else if (down)
 		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
+	if (down && lane->reason == RCHAR_REASON_NOT_AUTHORISED)
+		link->ops->denied(link, lane->reason, false);
 	spin_lock_bh(&link->lock);
 	link->lanes[lane->index] = NULL;
 	last = rchar_link_no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
@@ -263,6 +269,48 @@ void rchar_link_reset(struct rchar_link *link)
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_ADMIN);
 	if (link->initiator)
 		rchar_link_schedule_connect(link, 0);
+}
+
+/* End the sessions and the connections of a link whose key is deleted, and wait for the latter. */
+static void link_cut(struct rchar_link *link)
+{
+	cancel_delayed_work_sync(&link->connect_work);
+	link->ops->denied(link, RCHAR_REASON_KEY_DELETED, true);
+	/* In this order: a lane that completes its handshake now moves to its slot. */
+	rchar_link_fail_accepting(link, RCHAR_REASON_KEY_DELETED);
+	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_KEY_DELETED);
+	wait_event(link->wait, all_gone(link));
+	/* A link that was down tells its channels why it stays down. */
+	spin_lock_bh(&link->lock);
+	link->reason = RCHAR_REASON_KEY_DELETED;
+	link->reason_at = jiffies;
+	spin_unlock_bh(&link->lock);
+	rchar_notify_link(link);
+	if (link->initiator)
+		link->ops->state_changed(link);
+}
+
+/**
+ * rchar_link_psk_deleted() - break the links that use a deleted key
+ * @psk: the key, with &rchar_psk.deleted set
+ *
+ * Context: process; waits for the teardown of lanes, and so until all memory regions of the
+ * connections are deregistered.
+ */
+void rchar_link_psk_deleted(struct rchar_psk *psk)
+{
+	struct rchar_link *link;
+	u32 serial = 0;
+
+	/* From here on no link is made or admitted that uses the key. */
+	mutex_lock(&rchar_links_lock);
+	mutex_unlock(&rchar_links_lock);
+	while ((link = rchar_link_next(serial))) {
+		serial = link->serial;
+		if (link->psk == psk)
+			link_cut(link);
+		rchar_link_put(link);
+	}
 }
 
 /**

@@ -9,6 +9,8 @@
 #include "link/ibdev.h"
 #include "link/lane.h"
 #include "link/link.h"
+#include "link/psk.h"
+#include "session/acl.h"
 #include "session/channel.h"
 #include "session/session.h"
 
@@ -137,6 +139,49 @@ static int put_memory(struct sk_buff *skb, const struct rchar_channel *channel)
 				 RCHAR_A_CHANNEL_PAD);
 }
 
+static int put_keys(struct sk_buff *skb, const struct rchar_acl *acl)
+{
+	unsigned int i;
+
+	for (i = 0; i < acl->nr_psks; i++) {
+		const struct rchar_psk *psk = acl->psks[i];
+
+		if (nla_put_string(skb,
+				   rchar_psk_deleted(psk) ? RCHAR_A_CHANNEL_KEY_DELETED :
+							    RCHAR_A_CHANNEL_KEY,
+				   psk->name))
+			return -EMSGSIZE;
+	}
+	return 0;
+}
+
+/* Under RCU, as an event may find the channel while its access list changes. */
+static int put_acl(struct sk_buff *skb, struct rchar_channel *channel)
+{
+	const struct rchar_acl *acl;
+	unsigned int i;
+	int ret = 0;
+
+	rcu_read_lock();
+	acl = rcu_dereference(channel->acl);
+	if (acl)
+		ret = put_keys(skb, acl);
+	for (i = 0; !ret && acl && i < acl->nr_prefixes; i++)
+		ret = nla_put(skb, RCHAR_A_CHANNEL_ALLOW, sizeof(acl->prefixes[i]),
+			      &acl->prefixes[i]);
+	rcu_read_unlock();
+	return ret;
+}
+
+static int put_link_id(struct sk_buff *skb, struct rchar_channel *channel)
+{
+	struct rchar_link *link = READ_ONCE(channel->link);
+
+	if (READ_ONCE(channel->dead) || !link)
+		return 0;
+	return nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_LINK_ID, link->serial, RCHAR_A_CHANNEL_PAD);
+}
+
 /**
  * rchar_fill_channel() - add all attributes of a channel to a message
  * @skb: the message
@@ -155,14 +200,13 @@ int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 	    put_addr(skb, RCHAR_A_CHANNEL_LOCAL, &c->local) ||
 	    put_addr(skb, RCHAR_A_CHANNEL_PEER, &c->peer) ||
 	    (c->remote[0] && nla_put_string(skb, RCHAR_A_CHANNEL_REMOTE, c->remote)) ||
-	    put_channel_state(skb, channel) || put_settings(skb, c) || put_memory(skb, channel) ||
+	    put_channel_state(skb, channel) || put_settings(skb, c) || put_acl(skb, channel) ||
+	    put_memory(skb, channel) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MAJOR, MAJOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MINOR, MINOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_SESSIONS, READ_ONCE(channel->nr_sessions)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_WAITING, READ_ONCE(channel->nr_waiting)) ||
-	    (!READ_ONCE(channel->dead) && channel->link &&
-	     nla_put_u64_64bit(skb, RCHAR_A_CHANNEL_LINK_ID, channel->link->serial,
-			       RCHAR_A_CHANNEL_PAD)))
+	    put_link_id(skb, channel))
 		return -EMSGSIZE;
 	return put_channel_stats(skb, &channel->stats);
 }
@@ -187,6 +231,11 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
+}
+
+static int put_key_name(struct sk_buff *skb, int attr, const struct rchar_link *link)
+{
+	return link->psk ? nla_put_string(skb, attr, rchar_link_key_name(link)) : 0;
 }
 
 static int put_link_state(struct sk_buff *skb, const struct rchar_link *link)
@@ -228,12 +277,12 @@ int rchar_fill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
 
 	if (nla_put_u64_64bit(skb, RCHAR_A_LINK_ID, link->serial, RCHAR_A_LINK_PAD) ||
 	    nla_put_u32(skb, RCHAR_A_LINK_INITIATOR, link->initiator) ||
-	    put_addr(skb, RCHAR_A_LINK_LOCAL, &link->local) ||
-	    put_addr(skb, RCHAR_A_LINK_PEER, &link->peer) ||
+	    put_key_name(skb, RCHAR_A_LINK_KEY, link) ||
 	    nla_put_u32(skb, RCHAR_A_LINK_SESSIONS, atomic_read(&link->nr_sessions)))
 		return -EMSGSIZE;
 	spin_lock_bh(&link->lock);
-	ret = put_link_state(skb, link);
+	ret = put_addr(skb, RCHAR_A_LINK_LOCAL, &link->local) ||
+	      put_addr(skb, RCHAR_A_LINK_PEER, &link->peer) || put_link_state(skb, link);
 	if (!ret && admin)
 		ret = put_link_secrets(skb, link);
 	for (i = 0; !ret && i < link->nr_lanes; i++)
@@ -252,7 +301,8 @@ int rchar_fill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
  */
 int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session)
 {
-	const struct rchar_link *link = session->link;
+	struct rchar_link *link = session->link;
+	struct sockaddr_storage peer;
 
 	lockdep_assert_held(&session->lock);
 	if (nla_put_u32(skb, RCHAR_A_SESSION_ID, session->id) ||
@@ -273,8 +323,10 @@ int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session
 		return -EMSGSIZE;
 	if (!link)
 		return 0;
+	rchar_link_ends(link, NULL, &peer);
 	return nla_put_u64_64bit(skb, RCHAR_A_SESSION_LINK_ID, link->serial, RCHAR_A_SESSION_PAD) ||
-	       put_addr(skb, RCHAR_A_SESSION_PEER, &link->peer);
+	       put_key_name(skb, RCHAR_A_SESSION_KEY, link) ||
+	       put_addr(skb, RCHAR_A_SESSION_PEER, &peer);
 }
 
 /**
@@ -292,6 +344,34 @@ int rchar_fill_session(struct sk_buff *skb, struct rchar_session *session)
 	ret = rchar_fill_session_locked(skb, session);
 	spin_unlock_bh(&session->lock);
 	return ret;
+}
+
+/**
+ * rchar_fill_key_name() - add what everybody may know of a key to a message
+ * @skb: the message
+ * @psk: the key
+ *
+ * Return: 0, or non-zero when the attributes do not fit.
+ */
+int rchar_fill_key_name(struct sk_buff *skb, const struct rchar_psk *psk)
+{
+	return nla_put_string(skb, RCHAR_A_KEY_NAME, psk->name);
+}
+
+/**
+ * rchar_fill_key() - add all attributes of a key, but not its secret, to a message
+ * @skb: the message
+ * @psk: the key
+ *
+ * Return: 0, or non-zero when the attributes do not fit.
+ */
+int rchar_fill_key(struct sk_buff *skb, const struct rchar_psk *psk)
+{
+	return rchar_fill_key_name(skb, psk) ||
+	       nla_put(skb, RCHAR_A_KEY_FINGERPRINT, sizeof(psk->key.fingerprint),
+		       psk->key.fingerprint) ||
+	       nla_put_u32(skb, RCHAR_A_KEY_CHANNELS, atomic_read(&psk->channels)) ||
+	       nla_put_u32(skb, RCHAR_A_KEY_LINKS, atomic_read(&psk->links));
 }
 
 /**
@@ -317,5 +397,8 @@ int rchar_fill_info(struct sk_buff *skb)
 	       nla_put_u64_64bit(skb, RCHAR_A_INFO_BAD_FRAMES, rchar_link_bad_frames(),
 				 RCHAR_A_INFO_PAD) ||
 	       nla_put_u64_64bit(skb, RCHAR_A_INFO_PEER_MEMORY, rchar_account_held(),
-				 RCHAR_A_INFO_PAD);
+				 RCHAR_A_INFO_PAD) ||
+	       nla_put_u64_64bit(skb, RCHAR_A_INFO_REQUESTS_DENIED, counts.denied,
+				 RCHAR_A_INFO_PAD) ||
+	       nla_put_u32(skb, RCHAR_A_INFO_KEYS, rchar_ledger_count(RCHAR_OBJ_PSK));
 }

@@ -7,6 +7,7 @@
 
 struct rchar_channel;
 struct rchar_link;
+struct rchar_psk;
 struct rchar_session;
 struct sk_buff;
 
@@ -16,6 +17,8 @@ int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel);
 int rchar_fill_link(struct sk_buff *skb, struct rchar_link *link, bool admin);
 int rchar_fill_session(struct sk_buff *skb, struct rchar_session *session);
 int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session);
+int rchar_fill_key(struct sk_buff *skb, const struct rchar_psk *psk);
+int rchar_fill_key_name(struct sk_buff *skb, const struct rchar_psk *psk);
 int rchar_fill_info(struct sk_buff *skb);
 
 #endif /* RCHAR_FILL_H */

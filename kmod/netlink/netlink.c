@@ -11,6 +11,7 @@
 #include "fill.h"
 #include "link/link.h"
 #include "link/link_life.h"
+#include "link/psk.h"
 #include "parse.h"
 #include "session/admin.h"
 #include "session/channel.h"
@@ -24,12 +25,15 @@ static struct genl_family family;
 static int channel_new(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rchar_config config;
+	struct rchar_acl *acl;
 	int ret = rchar_parse_config(info, &config);
 
+	if (!ret)
+		ret = rchar_parse_acl(info, config.role, NULL, &acl);
 	if (ret)
 		return ret;
 	return rchar_channel_add(genl_info_net(info), &config,
-				 rchar_types_find(config.type, config.role), info->extack);
+				 rchar_types_find(config.type, config.role), acl, info->extack);
 }
 
 static int no_channel(struct genl_info *info)
@@ -48,6 +52,22 @@ static int channel_del(struct sk_buff *skb, struct genl_info *info)
 	return ret == -ENODEV ? no_channel(info) : ret;
 }
 
+/* Change the keys and addresses first: that may fail. */
+static int channel_change(struct genl_info *info, struct rchar_channel *channel)
+{
+	struct rchar_acl *acl;
+	int ret;
+
+	ret = rchar_parse_acl(info, channel->config.role, rchar_channel_acl(channel), &acl);
+	if (!ret && acl)
+		ret = rchar_channel_set_acl(channel, acl);
+	if (ret)
+		return ret == -ENODEV ? no_channel(info) : ret;
+	rchar_parse_apply(info, &channel->config);
+	rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_SET_NTF);
+	return 0;
+}
+
 static int channel_set(struct sk_buff *skb, struct genl_info *info)
 {
 	struct rchar_channel *channel;
@@ -62,8 +82,7 @@ static int channel_set(struct sk_buff *skb, struct genl_info *info)
 	ret = rchar_parse_settings(info, channel->config.type);
 	if (!ret) {
 		rchar_channel_config_lock();
-		rchar_parse_apply(info, &channel->config);
-		rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_SET_NTF);
+		ret = channel_change(info, channel);
 		rchar_channel_config_unlock();
 	}
 	rchar_channel_put(channel);
@@ -119,6 +138,79 @@ static int channel_get(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
+/* ---- keys ---- */
+
+static int key_refusal(struct genl_info *info, int ret)
+{
+	switch (ret) {
+	case -EEXIST:
+		return rchar_parse_refuse(info, RCHAR_A_KEY_NAME, "a key of that name exists", ret);
+	case -ENOTUNIQ:
+		return rchar_parse_refuse(info, RCHAR_A_KEY_SECRET,
+					  "another key has the same secret", -EEXIST);
+	case -ENOSPC:
+		return rchar_parse_refuse(info, RCHAR_A_KEY_NAME, "there are 4096 keys already",
+					  ret);
+	default:
+		return ret;
+	}
+}
+
+static int add_secret(struct genl_info *info, const char *name, struct nlattr *secret)
+{
+	static const u8 zero[RCHAR_KEY_LEN];
+	struct rchar_psk *psk;
+	int ret;
+
+	if (nla_len(secret) != RCHAR_KEY_LEN)
+		return rchar_parse_refuse(info, RCHAR_A_KEY_SECRET, "a secret has 32 bytes",
+					  -EINVAL);
+	if (rchar_auth_same(nla_data(secret), zero, sizeof(zero)))
+		return rchar_parse_refuse(info, RCHAR_A_KEY_SECRET, "the secret is all zero",
+					  -EINVAL);
+	ret = rchar_psk_add(genl_info_net(info), name, nla_data(secret), &psk);
+	if (ret)
+		return key_refusal(info, ret);
+	rchar_notify_key(psk, RCHAR_CMD_KEY_NEW_NTF);
+	rchar_psk_put(psk);
+	return 0;
+}
+
+static int key_new(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *secret = info->attrs[RCHAR_A_KEY_SECRET];
+	char name[RCHAR_NAME_MAX + 1];
+	int ret = rchar_parse_key(info, name);
+
+	if (!ret && !secret)
+		ret = rchar_parse_missing(info, "the secret is missing");
+	if (!ret)
+		ret = add_secret(info, name, secret);
+	/* The request is freed next: nothing of the secret stays in memory. */
+	if (secret)
+		memzero_explicit(nla_data(secret), nla_len(secret));
+	return ret;
+}
+
+static int key_del(struct sk_buff *skb, struct genl_info *info)
+{
+	char name[RCHAR_NAME_MAX + 1];
+	struct rchar_psk *psk;
+	int ret = rchar_parse_key(info, name);
+
+	if (!ret && info->attrs[RCHAR_A_KEY_SECRET])
+		ret = rchar_parse_refuse(info, RCHAR_A_KEY_SECRET, "deleting takes a name only",
+					 -EINVAL);
+	if (ret)
+		return ret;
+	psk = rchar_psk_del(genl_info_net(info), name);
+	if (!psk)
+		return rchar_parse_refuse(info, RCHAR_A_KEY_NAME, "no key of that name", -ENOENT);
+	rchar_notify_key(psk, RCHAR_CMD_KEY_DEL_NTF);
+	rchar_psk_put(psk);
+	return 0;
+}
+
 /* ---- dumps ---- */
 
 static void *dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd)
@@ -144,6 +236,11 @@ static int dump_one(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd,
 	}
 	genlmsg_end(skb, hdr);
 	return 0;
+}
+
+static int fill_key(struct sk_buff *skb, const void *obj)
+{
+	return rchar_fill_key(skb, obj);
 }
 
 static int fill_channel(struct sk_buff *skb, const void *obj)
@@ -183,6 +280,23 @@ static int channel_dump(struct sk_buff *skb, struct netlink_callback *cb)
 		if (!ret)
 			cb->args[0] = next;
 		rchar_channel_put(channel);
+	}
+	return skb->len ?: ret;
+}
+
+/* args[0] is the serial of the last key that was dumped. */
+static int key_dump(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct net *net = sock_net(skb->sk);
+	struct rchar_psk *psk;
+	int ret = 0;
+
+	cb->seq = rchar_fill_generation();
+	while (!ret && (psk = rchar_psk_next(net, cb->args[0]))) {
+		ret = dump_one(skb, cb, RCHAR_CMD_KEY_GET, fill_key, psk);
+		if (!ret)
+			cb->args[0] = psk->serial;
+		rchar_psk_put(psk);
 	}
 	return skb->len ?: ret;
 }
@@ -354,6 +468,25 @@ static const struct genl_ops ops[] = {
 	{
 		.cmd = RCHAR_CMD_INFO_GET,
 		.doit = info_get,
+	},
+	{
+		.cmd = RCHAR_CMD_KEY_GET,
+		.dumpit = key_dump,
+		.flags = GENL_ADMIN_PERM,
+	},
+	{
+		.cmd = RCHAR_CMD_KEY_NEW,
+		.doit = key_new,
+		.policy = rchar_parse_key_policy,
+		.maxattr = RCHAR_A_KEY_MAX,
+		.flags = GENL_ADMIN_PERM,
+	},
+	{
+		.cmd = RCHAR_CMD_KEY_DEL,
+		.doit = key_del,
+		.policy = rchar_parse_key_policy,
+		.maxattr = RCHAR_A_KEY_MAX,
+		.flags = GENL_ADMIN_PERM,
 	},
 };
 

@@ -3,6 +3,7 @@
 #include <net/genetlink.h>
 #include "fill.h"
 #include "link/link.h"
+#include "link/psk.h"
 #include "session/channel.h"
 #include "session/session.h"
 
@@ -81,6 +82,22 @@ void rchar_notify_session(struct rchar_session *session)
 	skb = begin_event(net, RCHAR_CMD_SESSION_STATE_NTF, &hdr);
 	if (skb)
 		end_event(net, skb, hdr, rchar_fill_session_locked(skb, session));
+}
+
+/**
+ * rchar_notify_key() - send an event about a key to the monitors
+ * @psk: the key
+ * @cmd: RCHAR_CMD_KEY_*_NTF
+ */
+void rchar_notify_key(struct rchar_psk *psk, enum rchar_cmd cmd)
+{
+	struct sk_buff *skb;
+	void *hdr;
+
+	rchar_fill_changed();
+	skb = begin_event(psk->net, cmd, &hdr);
+	if (skb)
+		end_event(psk->net, skb, hdr, rchar_fill_key_name(skb, psk));
 }
 
 /**

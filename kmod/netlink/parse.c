@@ -22,6 +22,11 @@
 	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_RENDEZVOUS_MIN] = { .type = NLA_U32 }
 
+/* Who may use a channel; each attribute any number of times: parse_acl.c. */
+#define ACL_POLICY						\
+	[RCHAR_A_CHANNEL_KEY] = NAME_POLICY,			\
+	[RCHAR_A_CHANNEL_ALLOW] = NLA_POLICY_EXACT_LEN(sizeof(struct rchar_prefix))
+
 /* clang-format on */
 
 const struct nla_policy rchar_parse_name_policy[RCHAR_A_CHANNEL_MAX + 1] = {
@@ -42,11 +47,18 @@ const struct nla_policy rchar_parse_new_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_ACCESS] = { .type = NLA_U32 },
 	[RCHAR_A_CHANNEL_ATOMICS] = { .type = NLA_U32 },
 	SETTINGS_POLICY,
+	ACL_POLICY,
 };
 
 const struct nla_policy rchar_parse_set_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_NAME] = NAME_POLICY,
 	SETTINGS_POLICY,
+	ACL_POLICY,
+};
+
+const struct nla_policy rchar_parse_key_policy[RCHAR_A_KEY_MAX + 1] = {
+	[RCHAR_A_KEY_NAME] = NAME_POLICY,
+	[RCHAR_A_KEY_SECRET] = { .type = NLA_BINARY, .len = 255 },
 };
 
 const struct nla_policy rchar_parse_link_policy[RCHAR_A_LINK_MAX + 1] = {
@@ -88,8 +100,15 @@ int rchar_parse_missing(struct genl_info *info, const char *words)
 	return -EINVAL;
 }
 
+/* Attributes of a channel that a request may have many times. */
+static bool attr_is_list(const struct genl_info *info, u16 type)
+{
+	return info->genlhdr->cmd <= RCHAR_CMD_CHANNEL_DEL &&
+	       (type == RCHAR_A_CHANNEL_KEY || type == RCHAR_A_CHANNEL_ALLOW);
+}
+
 /**
- * rchar_parse_once() - refuse a request that has an attribute twice
+ * rchar_parse_once() - refuse a request that has an attribute twice which is not a list
  * @info: the request
  *
  * The kernel's parser would silently use the last value.
@@ -105,7 +124,7 @@ int rchar_parse_once(struct genl_info *info)
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
 		u16 type = nla_type(attr);
 
-		if (type < 64 && seen & BIT_ULL(type)) {
+		if (type < 64 && seen & BIT_ULL(type) && !attr_is_list(info, type)) {
 			NL_SET_ERR_MSG_ATTR(info->extack, attr, "this attribute is given twice");
 			return -EINVAL;
 		}
@@ -115,6 +134,7 @@ int rchar_parse_once(struct genl_info *info)
 	return 0;
 }
 
+/* @name has RCHAR_NAME_MAX + 1 bytes. */
 static int get_name(struct genl_info *info, int attr, char *name)
 {
 	const struct nlattr *nla = info->attrs[attr];
@@ -144,6 +164,24 @@ int rchar_parse_name(struct genl_info *info, char *name)
 	if (!info->attrs[RCHAR_A_CHANNEL_NAME])
 		return rchar_parse_missing(info, "which channel? the name is missing");
 	return get_name(info, RCHAR_A_CHANNEL_NAME, name);
+}
+
+/**
+ * rchar_parse_key() - get the name of the key in a request
+ * @info: the request
+ * @name: set to the name; has RCHAR_NAME_MAX + 1 bytes
+ *
+ * Return: 0 or -EINVAL.
+ */
+int rchar_parse_key(struct genl_info *info, char *name)
+{
+	int ret = rchar_parse_once(info);
+
+	if (ret)
+		return ret;
+	if (!info->attrs[RCHAR_A_KEY_NAME])
+		return rchar_parse_missing(info, "which key? the name is missing");
+	return get_name(info, RCHAR_A_KEY_NAME, name);
 }
 
 static int get_addr(struct genl_info *info, int attr, struct sockaddr_storage *addr)

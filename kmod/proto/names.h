@@ -89,7 +89,9 @@
 	X(RCHAR_REASON_WINDOW, "window")			\
 	X(RCHAR_REASON_ADDRESS_CHANGED, "address-changed")	\
 	X(RCHAR_REASON_NO_ATOMICS, "no-atomics")		\
-	X(RCHAR_REASON_PEER_LIMIT, "peer-limit")
+	X(RCHAR_REASON_PEER_LIMIT, "peer-limit")		\
+	X(RCHAR_REASON_NOT_AUTHORISED, "not-authorised")	\
+	X(RCHAR_REASON_KEY_DELETED, "key-deleted")
 
 /* clang-format on */
 

@@ -23,6 +23,7 @@ void rchar_privdata_encode(struct rchar_wire_privdata *wire, const struct rchar_
 	wire->caps = cpu_to_le32(conn->caps);
 	wire->frame_size = cpu_to_le32(conn->frame_size);
 	wire->depth = cpu_to_le16(conn->depth);
+	wire->key = cpu_to_le16(conn->key);
 	wire->resume = cpu_to_le32(conn->resume);
 	memcpy(wire->nonce, conn->nonce, sizeof(wire->nonce));
 }
@@ -64,9 +65,10 @@ enum rchar_privdata_error rchar_privdata_decode(struct rchar_privdata *conn, con
 	conn->caps = le32_to_cpu(wire.caps);
 	conn->frame_size = le32_to_cpu(wire.frame_size);
 	conn->depth = le16_to_cpu(wire.depth);
+	conn->key = le16_to_cpu(wire.key);
 	conn->resume = le32_to_cpu(wire.resume);
 	memcpy(conn->nonce, wire.nonce, sizeof(conn->nonce));
-	if (wire.flags || !fields_sane(conn))
+	if (!fields_sane(conn))
 		return RCHAR_PRIVDATA_FIELD;
 	return RCHAR_PRIVDATA_OK;
 }

@@ -18,9 +18,10 @@
  * @frame_size: payload bytes of each of the sender's receive buffers
  * @resume: next sequence number that the sender expects
  * @depth: receive buffers that the sender has posted
+ * @key: id of the key that authenticates the private data; 0: none
  * @lane: index of the lane
  * @lanes: number of lanes that the sender wants
- * @nonce: random, new in every attempt
+ * @nonce: random, new in every attempt; with a key, the last bytes are a tag, see auth.h
  */
 struct rchar_privdata {
 	u64 link_id;
@@ -30,6 +31,7 @@ struct rchar_privdata {
 	u32 frame_size;
 	u32 resume;
 	u16 depth;
+	u16 key;
 	u8 lane;
 	u8 lanes;
 	u8 nonce[RCHAR_WIRE_NONCE_LEN];

@@ -47,9 +47,9 @@ struct rchar_wire_privdata {
 	__le32 caps;	   /* RCHAR_CAP_*; unknown bits are ignored */
 	__le32 frame_size; /* payload bytes of each receive buffer */
 	__le16 depth;	   /* receive buffers posted: the peer's first credits */
-	__le16 flags;	   /* reserved */
+	__le16 key;	   /* id of the key that authenticates this; 0: none */
 	__le32 resume;	   /* next sequence number expected from the peer */
-	__u8 nonce[RCHAR_WIRE_NONCE_LEN];
+	__u8 nonce[RCHAR_WIRE_NONCE_LEN]; /* with a key, the last 8 bytes are a tag: auth.h */
 };
 
 /* Private data of a reject (at most 148 bytes). */
@@ -77,7 +77,7 @@ struct rchar_wire_hdr {
 /* HELLO and READY. */
 struct rchar_wire_hello {
 	__u8 nonce[RCHAR_WIRE_NONCE_LEN]; /* from the receiver's private data */
-	__u8 mac[RCHAR_WIRE_MAC_LEN];	  /* zero without authentication */
+	__u8 mac[RCHAR_WIRE_MAC_LEN];	  /* zero without a key */
 };
 
 struct rchar_wire_open {

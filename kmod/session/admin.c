@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Add and delete channels. */
+/* Add and delete channels, and change who may use them. */
 #include "admin.h"
 #include <linux/netlink.h>
 #include <net/net_namespace.h>
+#include "acl.h"
 #include "base/notify.h"
 #include "channel.h"
 #include "link/link.h"
@@ -12,6 +13,18 @@
 
 /* ---- add ---- */
 
+static struct rchar_link *admin_connect(struct rchar_channel *channel, const struct rchar_acl *acl)
+{
+	const struct rchar_endpoint ends = {
+		.net = channel->net,
+		.local = channel->config.local,
+		.peer = channel->config.peer,
+		.psk = rchar_acl_psk(acl),
+	};
+
+	return rchar_link_connect(&ends);
+}
+
 static int admin_attach(struct rchar_channel *channel)
 {
 	struct rchar_config *config = &channel->config;
@@ -19,7 +32,7 @@ static int admin_attach(struct rchar_channel *channel)
 	if (config->role == RCHAR_ROLE_LISTEN)
 		channel->listener = rchar_listener_get(channel->net, &config->local);
 	else
-		channel->link = rchar_link_connect(channel->net, &config->local, &config->peer);
+		channel->link = admin_connect(channel, rchar_channel_acl(channel));
 	return channel->listener || channel->link ? 0 : -ENOMEM;
 }
 
@@ -57,7 +70,7 @@ static void fail_sessions(struct rchar_channel *channel)
 		s = admin_rotate(channel, &left);
 		spin_unlock_bh(&channel->lock);
 		if (s && READ_ONCE(s->state) != RCHAR_SESSION_CLOSING)
-			rchar_session_delete(s);
+			rchar_session_delete(s, RCHAR_REASON_DELETED);
 		if (s)
 			rchar_session_put(s);
 		cond_resched();
@@ -108,15 +121,17 @@ err_unlist:
  * @net: network namespace
  * @config: configuration, checked by the caller
  * @type: operations of the type and role in @config
+ * @acl: the access list, or NULL; taken over, also when this function fails
  * @extack: set to an explanation when the request fails
  *
  * Context: process.
  * Return: 0; -EEXIST; -ENOSPC; -ENOMEM; or an error of the type or of the driver core.
  */
 int rchar_channel_add(struct net *net, const struct rchar_config *config,
-		      const struct rchar_type *type, struct netlink_ext_ack *extack)
+		      const struct rchar_type *type, struct rchar_acl *acl,
+		      struct netlink_ext_ack *extack)
 {
-	struct rchar_channel *channel = rchar_channel_create(net, config, type);
+	struct rchar_channel *channel = rchar_channel_create(net, config, type, acl);
 	int ret = 0;
 
 	if (!channel)
@@ -131,6 +146,92 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 	if (ret)
 		rchar_channel_put(channel);
 	return ret;
+}
+
+/* ---- change who may use a channel ---- */
+
+static bool permits_session(const struct rchar_acl *acl, struct rchar_session *s)
+{
+	struct rchar_link *link;
+
+	spin_lock_bh(&s->lock);
+	link = s->link; /* set once, and held by the session; NULL while it waits for a peer */
+	spin_unlock_bh(&s->lock);
+	return !link || rchar_acl_permits(acl, link);
+}
+
+/*
+ * End the sessions of peers that the access list does not permit any more, also those that linger.
+ * Sessions of permitted peers do not notice.
+ */
+static void deny_sessions(struct rchar_channel *channel, const struct rchar_acl *acl)
+{
+	struct rchar_session *s;
+	u32 left;
+
+	spin_lock_bh(&channel->lock);
+	/* Sessions that are added from here on have met the new list. */
+	left = channel->nr_sessions;
+	while (left) {
+		s = admin_rotate(channel, &left);
+		spin_unlock_bh(&channel->lock);
+		if (s && !permits_session(acl, s))
+			rchar_session_delete(s, RCHAR_REASON_NOT_AUTHORISED);
+		if (s)
+			rchar_session_put(s);
+		cond_resched();
+		spin_lock_bh(&channel->lock);
+	}
+	spin_unlock_bh(&channel->lock);
+}
+
+static void admin_swap_acl(struct rchar_channel *channel, struct rchar_acl *acl,
+			   struct rchar_link *link)
+{
+	spin_lock_bh(&channel->lock);
+	rcu_assign_pointer(channel->acl, acl);
+	if (link)
+		WRITE_ONCE(channel->link, link);
+	spin_unlock_bh(&channel->lock);
+}
+
+/**
+ * rchar_channel_set_acl() - change the keys and addresses of a channel
+ * @channel: the channel
+ * @acl: the new access list; taken over, also when this function fails
+ *
+ * Listen: sessions of peers that the new list does not permit end. Connect: with another key the
+ * channel gets another link; its sessions stay on the link on which they were opened.
+ *
+ * Context: process, with rchar_channel_config_lock().
+ * Return: 0; -ENODEV when the channel was deleted; -ENOMEM.
+ */
+int rchar_channel_set_acl(struct rchar_channel *channel, struct rchar_acl *acl)
+{
+	struct rchar_acl *old = rchar_channel_acl(channel);
+	struct rchar_link *old_link = channel->link, *link = NULL;
+
+	if (channel->dead) {
+		rchar_acl_put(acl);
+		return -ENODEV;
+	}
+	if (old_link && rchar_acl_psk(acl) != old_link->psk) {
+		link = admin_connect(channel, acl);
+		if (!link) {
+			rchar_acl_put(acl);
+			return -ENOMEM;
+		}
+	}
+	admin_swap_acl(channel, acl, link);
+	rchar_acl_put(old);
+	if (link) {
+		/* rchar_channel_state() may be looking at the old link. */
+		synchronize_rcu();
+		rchar_link_unuse(old_link);
+	} else if (channel->listener) {
+		deny_sessions(channel, acl);
+	}
+	return 0;
 }
 
 /* ---- delete ---- */

@@ -15,6 +15,7 @@
 #include "compat/compat.h"
 #include "link/link.h"
 #include "link/listener.h"
+#include "acl.h"
 #include "type.h"
 
 static DEFINE_MUTEX(channels_mutex);  /* protects both tables, and the settings */
@@ -43,6 +44,7 @@ static void channel_release(struct device *dev)
 	struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
 	put_net(channel->net);
+	rchar_acl_put(rcu_dereference_protected(channel->acl, true));
 	if (channel->type->channel_free)
 		channel->type->channel_free(channel);
 	rchar_ledger_del(RCHAR_OBJ_CHANNEL);
@@ -155,6 +157,47 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 }
 
 /**
+ * rchar_channel_acl() - return the access list of a channel, or NULL
+ * @channel: the channel
+ *
+ * Context: with rchar_channel_config_lock(), or before the channel is enlisted.
+ */
+struct rchar_acl *rchar_channel_acl(struct rchar_channel *channel)
+{
+	return rcu_dereference_protected(channel->acl, true);
+}
+
+/**
+ * rchar_channel_admits() - may a peer connect, because of any channel that listens at an address?
+ * @net: network namespace
+ * @local: the address and port to which the peer connects
+ * @psk: key that the peer proved to have, or NULL
+ *
+ * Context: process. The walk is as long as the administrator's list of channels.
+ * Return: 0; NOT_AUTHORISED; BUSY when no channel listens there yet, or any more.
+ */
+enum rchar_reason rchar_channel_admits(struct net *net, const struct sockaddr_storage *local,
+				       const struct rchar_psk *psk)
+{
+	enum rchar_reason reason = RCHAR_REASON_BUSY;
+	struct rchar_channel *channel;
+	unsigned long id;
+
+	rcu_read_lock();
+	xa_for_each(&channels, id, channel) {
+		if (channel->net != net || !listens_at(channel, local))
+			continue;
+		reason = RCHAR_REASON_NOT_AUTHORISED;
+		if (rchar_acl_has_key(rcu_dereference(channel->acl), psk)) {
+			reason = RCHAR_REASON_NONE;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return reason;
+}
+
+/**
  * rchar_channel_next() - walk the table of channels
  * @id: first id to look at, 0 to begin; advanced
  *
@@ -200,18 +243,22 @@ void rchar_channel_config_unlock(void)
  * @net: network namespace
  * @config: configuration
  * @type: operations of the type and role in @config
+ * @acl: the access list, or NULL; taken over, also when this function fails
  *
  * Context: process.
  * Return: the channel, with one reference, or NULL.
  */
 struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
-					   const struct rchar_type *type)
+					   const struct rchar_type *type, struct rchar_acl *acl)
 {
 	struct rchar_channel *channel = kzalloc(sizeof(*channel), GFP_KERNEL);
 
-	if (!channel)
+	if (!channel) {
+		rchar_acl_put(acl);
 		return NULL;
+	}
 	rchar_ledger_add(RCHAR_OBJ_CHANNEL);
+	RCU_INIT_POINTER(channel->acl, acl);
 	channel->net = get_net(net);
 	channel->config = *config;
 	channel->type = type;
@@ -331,8 +378,8 @@ static enum rchar_channel_state connect_state(struct rchar_link *link, enum rcha
  *	    reason of the last open() that failed
  * @age_ms: set to the age of @reason in milliseconds
  *
- * Context: the channel's listener and link must stay valid: with rchar_channel_config_lock(), or in
- * an event of the listener or link.
+ * Context: the channel's listener and link must stay valid: with rchar_channel_config_lock(), or
+ * with rcu_read_lock() in an event of the listener or link.
  * Return: the state.
  */
 enum rchar_channel_state rchar_channel_state(struct rchar_channel *channel,
@@ -340,7 +387,7 @@ enum rchar_channel_state rchar_channel_state(struct rchar_channel *channel,
 {
 	enum rchar_channel_state state = RCHAR_CHANNEL_DELETED;
 	struct rchar_listener *listener = READ_ONCE(channel->listener);
-	struct rchar_link *link = channel->link;
+	struct rchar_link *link = READ_ONCE(channel->link);
 	unsigned long at = jiffies;
 
 	*reason = RCHAR_REASON_NONE;
@@ -370,7 +417,7 @@ static void tell_changed(struct rchar_listener *listener, struct rchar_link *lin
 	rcu_read_lock();
 	xa_for_each(&channels, id, channel)
 		if ((listener && READ_ONCE(channel->listener) == listener) ||
-		    (link && channel->link == link))
+		    (link && READ_ONCE(channel->link) == link))
 			rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_STATE_NTF);
 	rcu_read_unlock();
 }

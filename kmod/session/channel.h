@@ -15,8 +15,10 @@
 
 struct net;
 struct netlink_ext_ack;
+struct rchar_acl;
 struct rchar_link;
 struct rchar_listener;
+struct rchar_psk;
 struct rchar_type;
 
 /* Defaults and limits of the settings; netlink/parse.c enforces the limits. */
@@ -93,7 +95,10 @@ struct rchar_config {
  *	    and read with READ_ONCE()
  * @type: operations of the channel's type, in the channel's role
  * @listener: listen role: the listener
- * @link: connect role: the link
+ * @link: connect role: the link. Changes with the key: @lock, or RCU as long as the link is not
+ *	  used.
+ * @acl: keys and peers' addresses that the channel allows; NULL: no key, and every address. RCU;
+ *	 written with the channels' mutex and @lock.
  * @lock: protects the lists and @dead; taken before a session's lock
  * @dead: the channel is deleted; no session may be added
  * @sessions: all sessions of the channel
@@ -119,6 +124,7 @@ struct rchar_channel {
 	const struct rchar_type *type;
 	struct rchar_listener *listener;
 	struct rchar_link *link;
+	struct rchar_acl __rcu *acl;
 	spinlock_t lock;
 	bool dead;
 	struct list_head sessions;
@@ -135,7 +141,7 @@ struct rchar_channel {
 };
 
 struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
-					   const struct rchar_type *type);
+					   const struct rchar_type *type, struct rchar_acl *acl);
 int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack);
 void rchar_channel_enlist(struct rchar_channel *channel);
 void rchar_channel_unlist(struct rchar_channel *channel);
@@ -144,6 +150,9 @@ struct rchar_channel *rchar_channel_find(struct net *net, const char *name);
 struct rchar_channel *rchar_channel_find_listening(struct net *net,
 						   const struct sockaddr_storage *local,
 						   const char *name);
+enum rchar_reason rchar_channel_admits(struct net *net, const struct sockaddr_storage *local,
+				       const struct rchar_psk *psk);
+struct rchar_acl *rchar_channel_acl(struct rchar_channel *channel);
 struct rchar_channel *rchar_channel_next(u32 *id);
 void rchar_channel_config_lock(void);
 void rchar_channel_config_unlock(void);

@@ -280,8 +280,9 @@ static u32 shut_halves(u8 shut, u8 wr, u8 rd)
 static void fill_info(struct rchar_session *s, struct rchar_info *info)
 {
 	const struct rchar_config *c = &s->channel->config;
+	struct sockaddr_storage local, peer;
 
-	BUILD_BUG_ON(sizeof(struct rchar_info) != 168);
+	BUILD_BUG_ON(sizeof(struct rchar_info) != 200);
 	BUILD_BUG_ON(sizeof(info->peer) < sizeof(struct sockaddr_in6));
 	info->type = c->type;
 	info->role = c->role;
@@ -301,8 +302,10 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 	if (s->link) {
 		info->session = s->id;
 		info->link = s->link->serial;
-		memcpy(info->peer, &s->link->peer, rchar_addr_len(&s->link->peer));
-		memcpy(info->local, &s->link->local, rchar_addr_len(&s->link->local));
+		rchar_link_ends(s->link, &local, &peer);
+		memcpy(info->peer, &peer, rchar_addr_len(&peer));
+		memcpy(info->local, &local, rchar_addr_len(&local));
+		strscpy(info->key, rchar_link_key_name(s->link), sizeof(info->key));
 	}
 	if (s->type->fill_info)
 		s->type->fill_info(s, info);
@@ -395,14 +398,19 @@ long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 void rchar_chardev_fdinfo(struct seq_file *seq, struct file *file)
 {
 	struct rchar_session *s = file->private_data;
+	struct sockaddr_storage peer;
 
 	spin_lock_bh(&s->lock);
 	seq_printf(seq, "rchar-channel:\t%s\n", s->channel->config.name);
 	seq_printf(seq, "rchar-state:\t%s\n", rchar_session_state_name(s->state));
 	if (s->reason)
 		seq_printf(seq, "rchar-reason:\t%s\n", rchar_reason_name(s->reason));
-	if (s->link)
-		seq_printf(seq, "rchar-peer:\t%pISpc\n", &s->link->peer);
+	if (s->link) {
+		rchar_link_ends(s->link, NULL, &peer);
+		seq_printf(seq, "rchar-peer:\t%pISpc\n", &peer);
+		if (s->link->psk)
+			seq_printf(seq, "rchar-key:\t%s\n", rchar_link_key_name(s->link));
+	}
 	seq_printf(seq, "rchar-rx-queued:\t%u\n", rchar_session_rx_queued(s));
 	seq_printf(seq, "rchar-tx-unacked:\t%u\n", rchar_session_tx_unacked(s));
 	seq_printf(seq, "rchar-window:\t%u\n", s->window);

@@ -140,6 +140,14 @@ static void note_open_failure(struct rchar_session *s, enum rchar_reason reason)
 	WRITE_ONCE(channel->reason_at, jiffies);
 }
 
+/* EACCES is for an open() that fails. A program that had a session has lost it. */
+static int session_errno(const struct rchar_session *s, enum rchar_reason reason)
+{
+	int error = rchar_reason_errno(reason);
+
+	return s->opened && error == -EACCES ? -ECONNRESET : error;
+}
+
 /**
  * rchar_session_fail_locked() - rchar_session_fail() for callers that hold the lock
  * @s: the session; its lock is held, and the caller has its own reference
@@ -154,7 +162,7 @@ void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason
 		return;
 	if (s->state == RCHAR_SESSION_OPENING && reason != RCHAR_REASON_CLOSED)
 		note_open_failure(s, reason);
-	session_end(s, reason, rchar_reason_errno(reason));
+	session_end(s, reason, session_errno(s, reason));
 	if (tell) {
 		s->wanted = BIT(RCHAR_OP_RESET);
 		rchar_session_send_wanted(s);
@@ -176,14 +184,15 @@ void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason)
 }
 
 /**
- * rchar_session_delete() - end a session because its channel is deleted
+ * rchar_session_delete() - end a session because its channel, or its right to it, is deleted
  * @session: the session; the caller holds a reference
+ * @reason: why the session ends; sent to the peer
  *
  * A session in the backlog also leaves the backlog, and its received bytes are dropped.
  *
  * Context: process.
  */
-void rchar_session_delete(struct rchar_session *session)
+void rchar_session_delete(struct rchar_session *session, enum rchar_reason reason)
 {
 	struct rchar_channel *channel = session->channel;
 	LIST_HEAD(dropped);
@@ -195,7 +204,7 @@ void rchar_session_delete(struct rchar_session *session)
 		rchar_session_unlist_waiting(session);
 	spin_unlock_bh(&channel->lock);
 	spin_lock_bh(&session->lock);
-	rchar_session_fail_locked(session, RCHAR_REASON_DELETED);
+	rchar_session_fail_locked(session, reason);
 	if (waiting) {
 		drop_received(session, &dropped);
 		rchar_session_recount(session);

@@ -92,6 +92,24 @@ static void session_lost(struct rchar_link *link, enum rchar_reason reason)
 	for_each(link, lost_one, reason);
 }
 
+static void denied_one(struct rchar_session *s, unsigned long reason)
+{
+	if (s->state == RCHAR_SESSION_OPENING)
+		rchar_session_fail_locked(s, reason);
+}
+
+/* The connection is cut, too: the peer gets no RESET. */
+static void cut_one(struct rchar_session *s, unsigned long reason)
+{
+	denied_one(s, reason);
+	rchar_session_die(s, reason, -ECONNRESET);
+}
+
+static void session_denied(struct rchar_link *link, enum rchar_reason reason, bool all)
+{
+	for_each(link, all ? cut_one : denied_one, reason);
+}
+
 static void expire_one(struct rchar_session *s, unsigned long down_ms)
 {
 	unsigned long age_ms = jiffies_to_msecs(jiffies - s->opened_at);
@@ -115,6 +133,8 @@ static const struct rchar_traffic_ops session_traffic_ops = {
 const struct rchar_link_ops rchar_session_link_ops = {
 	.up = session_up,
 	.lost = session_lost,
+	.denied = session_denied,
+	.admits = rchar_channel_admits,
 	.expire = session_expire,
 	.traffic = &session_traffic_ops,
 	.state_changed = rchar_channel_link_changed,

@@ -2,7 +2,9 @@
 /* Start of sessions: open() by a program, OPEN from a peer. */
 #include "base/account.h"
 #include "base/seq.h"
+#include "acl.h"
 #include "channel.h"
+#include "link/psk.h"
 #include "link/rxbuf.h"
 #include "link/txbuf.h"
 #include "session_priv.h"
@@ -22,6 +24,10 @@ static int start_opening(struct rchar_session *s, struct rchar_link *link)
 	u32 id;
 
 	lockdep_assert_held(&s->lock);
+	if (rchar_psk_deleted(link->psk)) {
+		s->state = RCHAR_SESSION_DEAD;
+		return -EACCES;
+	}
 	if (xa_alloc_cyclic_bh(&link->sessions, &id, s, xa_limit_32b, &link->next_session,
 			       GFP_ATOMIC) < 0) {
 		s->state = RCHAR_SESSION_DEAD;
@@ -163,7 +169,8 @@ static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_
  *
  * Context: process.
  * Return: the session, with a reference for the file; open() has to wait while
- * rchar_session_opening(). ERR_PTR(-ENODEV) when the channel is deleted; ERR_PTR(-ENOMEM).
+ * rchar_session_opening(). ERR_PTR(-ENODEV) when the channel is deleted; ERR_PTR(-EACCES) when its
+ * key is; ERR_PTR(-ENOMEM).
  */
 struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags)
 {
@@ -276,6 +283,29 @@ static enum rchar_reason take_peer(struct rchar_channel *channel, struct rchar_l
 	return RCHAR_REASON_NONE;
 }
 
+/* A host that guards a channel does not tell whether another name exists. */
+static enum rchar_reason no_channel_reason(void)
+{
+	return rchar_acl_guarded() ? RCHAR_REASON_NOT_AUTHORISED : RCHAR_REASON_NO_CHANNEL;
+}
+
+/* Returns 0, or the reason to refuse the session. */
+static enum rchar_reason receive_open_locked(struct rchar_channel *channel, struct rchar_link *link,
+					     const struct rchar_hdr *hdr,
+					     const struct rchar_wire_open *open)
+{
+	lockdep_assert_held(&channel->lock);
+	/* With the lock, so that a session is refused, or ended by rchar_channel_set_acl(). */
+	if (!rchar_acl_permits(rcu_dereference_protected(channel->acl,
+							 lockdep_is_held(&channel->lock)),
+			       link))
+		return RCHAR_REASON_NOT_AUTHORISED;
+	if (channel->config.type != open->type)
+		return RCHAR_REASON_WRONG_TYPE;
+	return channel->type->accept ? channel->type->accept(channel, link, hdr) :
+				       take_peer(channel, link, hdr, open);
+}
+
 /**
  * rchar_session_receive_open() - take an OPEN of the peer
  * @link: the link
@@ -288,6 +318,7 @@ static enum rchar_reason take_peer(struct rchar_channel *channel, struct rchar_l
 int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *hdr,
 			       struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
+	struct sockaddr_storage local;
 	struct rchar_channel *channel;
 	struct rchar_wire_open open;
 	enum rchar_reason reason;
@@ -303,18 +334,17 @@ int rchar_session_receive_open(struct rchar_link *link, const struct rchar_hdr *
 		*err = RCHAR_FRAME_BAD_PAYLOAD;
 	if (*err)
 		return 0;
-	channel = rchar_channel_find_listening(link->net, &link->local, (const char *)open.name);
+	rchar_link_ends(link, &local, NULL);
+	channel = rchar_channel_find_listening(link->net, &local, (const char *)open.name);
 	if (!channel)
-		return session_refuse(link, hdr->session, RCHAR_REASON_NO_CHANNEL);
-	reason = RCHAR_REASON_WRONG_TYPE;
-	if (channel->config.type == open.type) {
-		spin_lock_bh(&channel->lock);
-		reason = channel->type->accept ? channel->type->accept(channel, link, hdr) :
-						 take_peer(channel, link, hdr, &open);
-		spin_unlock_bh(&channel->lock);
-	}
+		return session_refuse(link, hdr->session, no_channel_reason());
+	spin_lock_bh(&channel->lock);
+	reason = receive_open_locked(channel, link, hdr, &open);
+	spin_unlock_bh(&channel->lock);
 	rchar_channel_put(channel);
 	if (reason == RCHAR_REASON_NO_MEMORY)
 		return -ENOMEM;
+	if (reason == RCHAR_REASON_NO_CHANNEL)
+		reason = no_channel_reason();
 	return reason ? session_refuse(link, hdr->session, reason) : 0;
 }

@@ -62,6 +62,7 @@ static enum rchar_reason session_refusal(enum rchar_reason reason)
 	case RCHAR_REASON_BACKLOG:
 	case RCHAR_REASON_NO_ATOMICS:
 	case RCHAR_REASON_PEER_LIMIT:
+	case RCHAR_REASON_NOT_AUTHORISED:
 		return reason;
 	default:
 		return RCHAR_REASON_REJECTED;

@@ -223,7 +223,7 @@ int rchar_session_send_control(struct rchar_session *session, struct list_head *
 void rchar_session_consume(struct rchar_session *session, u32 bytes);
 
 /* ---- for channels, links and netlink ---- */
-void rchar_session_delete(struct rchar_session *session);
+void rchar_session_delete(struct rchar_session *session, enum rchar_reason reason);
 void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason);
 struct rchar_session *rchar_session_find(struct rchar_link *link, u32 id);
 struct rchar_session *rchar_session_next(struct rchar_link *link, u32 *id);

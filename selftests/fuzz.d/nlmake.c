@@ -15,6 +15,7 @@ static const char *const fuzzed[] = { "f-stream-l",  "f-stream-c", "f-message-l"
 				      "f-message-c", "f-memory-l", "f-memory-c" };
 /* A channel keeps its network namespace: only root of the first one deletes those. */
 static const char *const netns[] = { "ns-0", "ns-1", "ns-2" };
+static const char *const keys[] = { "k-0", "k-1", "k-2", "k-3" };
 static const char *const wrong[] = { "",	 ".",	   "..",
 				     "-a",	 "a/b",	   "a b",
 				     "\xc3\xa4", "nosuch", "01234567890123456789012345678901" };
@@ -122,20 +123,56 @@ static void put_u64(struct request *q, uint16_t type, uint64_t v)
 	put(q, type, &v, sizeof(v));
 }
 
-static void put_string(struct request *q, struct rng *r, uint16_t type, enum who who)
+static void put_string(struct request *q, struct rng *r, const struct spec_attr *a, bool of_key,
+		       enum who who)
 {
-	const char *s = a_name(r, who);
+	const char *s = of_key ? PICK(r, keys) : a_name(r, who);
 
-	put(q, type, s, strlen(s) + 1);
+	if (of_key && one_in(r, 20))
+		s = PICK(r, wrong);
+	put(q, a->type, s, strlen(s) + 1);
+}
+
+/* One of a few secrets, so that names meet secrets that others have. */
+static void put_secret(struct request *q, struct rng *r, uint16_t type)
+{
+	uint8_t secret[RCHAR_KEY_LEN];
+
+	memset(secret, below(r, 6), sizeof(secret));
+	put(q, type, secret, one_in(r, 20) ? below(r, sizeof(secret)) : sizeof(secret));
+}
+
+static void put_prefix(struct request *q, struct rng *r, uint16_t type)
+{
+	static const uint16_t families[] = { AF_INET, AF_INET6, AF_UNSPEC };
+	struct rchar_prefix p = { .family = PICK(r, families) };
+
+	if (p.family)
+		p.bits = one_in(r, 8) ? boundary(r) : below(r, 33);
+	if (p.family && p.bits)
+		p.addr[0] = one_in(r, 8) ? boundary(r) : 0x80;
+	p.reserved = one_in(r, 30);
+	put(q, type, &p, sizeof(p));
+}
+
+static void put_binary(struct request *q, struct rng *r, const struct spec_attr *a)
+{
+	if (!strcmp(a->name, "secret"))
+		put_secret(q, r, a->type);
+	else if (!strcmp(a->name, "allow"))
+		put_prefix(q, r, a->type);
+	else
+		put_address(q, r, a->type);
 }
 
 static void put_good(struct request *q, struct rng *r, const struct spec_attr *a, enum who who)
 {
+	bool of_key = !strcmp(a->name, "key") || !strcmp(spec_sets[q->cmd->set].name, "key");
 	uint32_t v;
 
 	switch (a->kind) {
 	case SPEC_STRING:
-		put_string(q, r, a->type, who);
+		put_string(q, r, a, of_key, who);
 		break;
 	case SPEC_U32:
 		v = a_u32(r, a);
@@ -145,7 +182,7 @@ static void put_good(struct request *q, struct rng *r, const struct spec_attr *a
 		put_u64(q, a->type, !strcmp(a->name, "size") ? a_size(r) : boundary(r));
 		break;
 	case SPEC_BINARY:
-		put_address(q, r, a->type);
+		put_binary(q, r, a);
 		break;
 	default:
 		put(q, a->type, NULL, 0);
@@ -189,6 +226,10 @@ static bool given(const struct spec_attr *a, uint32_t type, uint32_t role, struc
 		return listens || one_in(r, 6);
 	if (!strcmp(a->name, "peer"))
 		return !listens;
+	if (!strcmp(a->name, "key"))
+		return one_in(r, 6);
+	if (!strcmp(a->name, "allow"))
+		return listens && one_in(r, 8);
 	if (!strcmp(a->name, "remote"))
 		return !listens && !one_in(r, 5);
 	if (!strcmp(a->name, "max-message"))
@@ -253,7 +294,7 @@ static void fill(struct request *q, struct rng *r, enum who who, const struct se
 		return;
 	}
 	for (i = 0; i < q->cmd->nr_request; i++)
-		if (!q->dump && (!i || one_in(r, 4)))
+		if (!q->dump && (!i || q->cmd->cmd == RCHAR_CMD_KEY_NEW || one_in(r, 4)))
 			put_good(q, r, spec_attr(q->cmd->set, q->cmd->request[i]), who);
 }
 

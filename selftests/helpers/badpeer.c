@@ -70,9 +70,9 @@ static void big_frame(struct rchar_wire_privdata *r)
 {
 	r->frame_size = ~0u;
 }
-static void bad_flags(struct rchar_wire_privdata *r)
+static void some_key(struct rchar_wire_privdata *r)
 {
-	r->flags = 1;
+	r->key = htole16(1);
 }
 
 static void requests(void)
@@ -90,7 +90,7 @@ static void requests(void)
 	request("request_with_depth_65535", big_depth, len, p);
 	request("request_with_frame_size_0", no_frame, len, p);
 	request("request_with_frame_size_4g", big_frame, len, p);
-	request("request_with_reserved_flags", bad_flags, len, p);
+	request("request_with_a_key_that_nobody_has", some_key, len, RCHAR_REASON_NOT_AUTHORISED);
 }
 
 /* ---- frames that break the connection ---- */

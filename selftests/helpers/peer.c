@@ -40,6 +40,7 @@ int next_event(struct conn *c, int ms)
 	if ((type == RDMA_CM_EVENT_ESTABLISHED || type == RDMA_CM_EVENT_CONNECT_RESPONSE) &&
 	    e->param.conn.private_data) {
 		memcpy(&c->reply, e->param.conn.private_data, sizeof(c->reply));
+		c->peer_qpn = e->param.conn.qp_num;
 		c->may_read = e->param.conn.responder_resources;
 		c->reads = e->param.conn.initiator_depth;
 	}
@@ -72,7 +73,7 @@ static void move_qp(struct conn *c, enum ibv_qp_state state)
 		bail("ibv_modify_qp");
 }
 
-static void setup_qp(struct conn *c)
+void setup_qp(struct conn *c)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -292,7 +293,7 @@ void connect_well(struct conn *c)
 }
 
 /* Waits for who calls at that port of @peer_addr; c->reply is the request. */
-static void wait_for_request(struct conn *c, const char *port)
+void wait_for_request(struct conn *c, const char *port)
 {
 	struct rdma_cm_id *listener;
 	struct rdma_cm_event *e;
@@ -308,6 +309,7 @@ static void wait_for_request(struct conn *c, const char *port)
 	freeaddrinfo(ai);
 	c->id = e->id;
 	memcpy(&c->reply, e->param.conn.private_data, sizeof(c->reply));
+	c->peer_qpn = e->param.conn.qp_num;
 	rdma_ack_cm_event(e);
 	rdma_destroy_id(listener);
 }

@@ -29,6 +29,7 @@ struct conn {
 	uint8_t *mem; /* DEPTH receive buffers, then SENDS to send from */
 	unsigned int sent;
 	struct rchar_wire_privdata reply;
+	uint32_t peer_qpn;
 	int may_read, reads; /* at once, by the reply: of ours at the module, and of its own here */
 	uint32_t seq, ack;
 	int granted;
@@ -54,6 +55,8 @@ static inline void cq_pause(void)
 void bail(const char *what);
 int next_event(struct conn *c, int ms);
 void good_request(struct rchar_wire_privdata *r);
+void setup_qp(struct conn *c);
+void wait_for_request(struct conn *c, const char *port);
 void dial_prepare(struct conn *c);
 void dial_begin(struct conn *c, const struct rchar_wire_privdata *req, int len);
 int dial_end(struct conn *c);

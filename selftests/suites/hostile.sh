@@ -114,7 +114,8 @@ readers_got_what_was_good() {
 }
 
 everything_was_counted() {
-	[ "$(counter a 'rchar -j version' requests_bad)" = 17 ]
+	[ "$(counter a 'rchar -j version' requests_bad)" = 16 ]
+	[ "$(counter a 'rchar -j version' requests_denied)" = 1 ]
 	# Every frame that breaks the connection but the one that never came.
 	[ "$(counter a 'rchar -j version' bad_frames)" = 75 ]
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-// What ends the program. The text goes to stderr as one line behind "rchar: ".
+// What ends the program. The text goes to stderr as one line after "rchar: ".
 enum Exit {
 	EXIT_OK = 0,
 	EXIT_USAGE = 1,	  // the command line, or something on this side

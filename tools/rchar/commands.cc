@@ -8,6 +8,7 @@
 
 #include "decode.hh"
 #include "format.hh"
+#include "keyfile.hh"
 #include "netlink.hh"
 #include "parse.hh"
 #include "print.hh"
@@ -171,6 +172,41 @@ void command_session(Words words, const Options &options)
 	print_list(dump<Session>(nl, RCHAR_CMD_SESSION_GET), options);
 }
 
+void command_key(Words words, const Options &options)
+{
+	if (words.accept("gen")) {
+		words.end();
+		print_new_secret();
+		return;
+	}
+	if (words.accept("add")) {
+		std::string name = words.take("the name of the key");
+		std::string file = words.empty() ? "-" : words.take("a file");
+		Request r(RCHAR_CMD_KEY_NEW);
+		Secret secret;
+
+		words.end();
+		read_secret(file, &secret);
+		r.put_string(RCHAR_A_KEY_NAME, name);
+		r.put_secret(RCHAR_A_KEY_SECRET, secret);
+		Netlink().call(r, "key add " + name);
+		return;
+	}
+	if (words.accept("del")) {
+		std::string name = words.take("the name of the key");
+		Request r(RCHAR_CMD_KEY_DEL);
+
+		words.end();
+		r.put_string(RCHAR_A_KEY_NAME, name);
+		Netlink().call(r, "key del " + name);
+		return;
+	}
+	words.accept("show");
+	words.end();
+	Netlink nl;
+	print_list(dump<Key>(nl, RCHAR_CMD_KEY_GET), options);
+}
+
 // Of the channel of that name, or of all.
 std::vector<ChannelStats> channel_stats(Netlink &nl, const std::string &name)
 {
@@ -260,9 +296,10 @@ struct Command {
 };
 
 const Command commands[] = {
-	{"add", command_add},	  {"set", command_set},		{"del", command_del},
-	{"show", command_show},	  {"link", command_link},	{"session", command_session},
-	{"stats", command_stats}, {"monitor", command_monitor}, {"version", command_version},
+	{"add", command_add},	      {"set", command_set},	{"del", command_del},
+	{"show", command_show},	      {"key", command_key},	{"link", command_link},
+	{"session", command_session}, {"stats", command_stats}, {"monitor", command_monitor},
+	{"version", command_version},
 };
 
 }  // namespace
@@ -276,6 +313,10 @@ void print_help()
 	      "  set NAME KEY VALUE...        change settings of a channel\n"
 	      "  del NAME|all                 delete channels\n"
 	      "  show [NAME]                  channels (also without a command)\n"
+	      "  key [show]                   keys of this host, without their secrets\n"
+	      "  key gen                      print a new secret\n"
+	      "  key add NAME [FILE|-]        add the secret that the file, or stdin, holds\n"
+	      "  key del NAME                 delete; links and sessions that used it end\n"
 	      "  link [show]                  links to peers\n"
 	      "  link reset LINK              break and reconnect; sessions go on\n"
 	      "  session [show]               conversations\n"
@@ -288,7 +329,9 @@ void print_help()
 	      "TYPE := stream | message | memory\n"
 	      "ADDR := IPv4 | [IPv6] | [IPv6%if] | host name; the port is 7471 unless given\n"
 	      "KEY  := window SIZE | max-message SIZE | rendezvous-min SIZE | backlog N |\n"
-	      "        open-timeout TIME | recovery-timeout TIME | linger TIME;\n"
+	      "        open-timeout TIME | recovery-timeout TIME | linger TIME |\n"
+	      "        connect: key NAME|none\n"
+	      "        listen: keys NAME[,NAME]...|none | allow ADDR/BITS[,ADDR/BITS]...|any;\n"
 	      "        with add also mode OCTAL | uid USER | gid GROUP\n"
 	      "        memory listen: size SIZE, and perhaps access ro|rw | atomics sw|hw\n"
 	      "SIZE takes k m g (of 1024), TIME needs us ms s\n"
@@ -322,6 +365,6 @@ void run_command(Words words, const Options &options)
 		}
 	}
 	usage_error("'" + name +
-		    "' is not a command; there are: add set del show link session "
+		    "' is not a command; there are: add set del show key link session "
 		    "stats monitor version help");
 }

@@ -42,6 +42,20 @@ void read_value(const nlattr *a, sockaddr_storage *out)
 	memcpy(out, nla_data(a), std::min(sizeof(*out), static_cast<size_t>(nla_len(a))));
 }
 
+void read_value(const nlattr *a, Lane *out);
+void read_value(const nlattr *a, rchar_prefix *out) { *out = number<rchar_prefix>(a); }
+void read_value(const nlattr *a, Fingerprint *out) { *out = number<Fingerprint>(a); }
+
+// Every attribute of that number, in order.
+template <typename T> void take_all(const Attributes &in, int attr, std::vector<T> *out)
+{
+	const nlattr *a;
+	int rem;
+
+	nla_for_each_attr(a, in.first, in.len, rem) if (nla_type(a) == attr)
+		read_value(a, &out->emplace_back());
+}
+
 void read_value(const nlattr *a, Stats *out);
 
 template <typename T> void take(const Attributes &in, int attr, std::optional<T> *out)
@@ -102,6 +116,9 @@ void decode(const Attributes &in, Channel *out)
 	take(in, RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, &out->open_timeout_ms);
 	take(in, RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, &out->recovery_timeout_ms);
 	take(in, RCHAR_A_CHANNEL_LINGER_MS, &out->linger_ms);
+	take_all(in, RCHAR_A_CHANNEL_KEY, &out->keys);
+	take_all(in, RCHAR_A_CHANNEL_KEY_DELETED, &out->keys_deleted);
+	take_all(in, RCHAR_A_CHANNEL_ALLOW, &out->allow);
 	take(in, RCHAR_A_CHANNEL_DEV_MAJOR, &out->dev_major);
 	take(in, RCHAR_A_CHANNEL_DEV_MINOR, &out->dev_minor);
 	take(in, RCHAR_A_CHANNEL_STATS, &out->stats);
@@ -109,13 +126,11 @@ void decode(const Attributes &in, Channel *out)
 
 void decode(const Attributes &in, Link *out)
 {
-	const nlattr *a;
-	int rem;
-
 	take(in, RCHAR_A_LINK_ID, &out->id);
 	take(in, RCHAR_A_LINK_INITIATOR, &out->initiator);
 	take(in, RCHAR_A_LINK_LOCAL, &out->local);
 	take(in, RCHAR_A_LINK_PEER, &out->peer);
+	take(in, RCHAR_A_LINK_KEY, &out->key);
 	take(in, RCHAR_A_LINK_STATE, &out->state);
 	take(in, RCHAR_A_LINK_REASON, &out->reason);
 	take(in, RCHAR_A_LINK_REASON_AGE_MS, &out->reason_age_ms);
@@ -124,8 +139,7 @@ void decode(const Attributes &in, Link *out)
 	take(in, RCHAR_A_LINK_WIRE_ID, &out->wire_id);
 	take(in, RCHAR_A_LINK_EPOCH, &out->epoch);
 	take(in, RCHAR_A_LINK_SESSIONS, &out->sessions);
-	nla_for_each_attr(a, in.first, in.len, rem) if (nla_type(a) == RCHAR_A_LINK_LANE)
-		read_value(a, &out->lanes.emplace_back());
+	take_all(in, RCHAR_A_LINK_LANE, &out->lanes);
 	take(in, RCHAR_A_LINK_STATS, &out->stats);
 }
 
@@ -136,6 +150,7 @@ void decode(const Attributes &in, Session *out)
 	take(in, RCHAR_A_SESSION_CHANNEL, &out->channel);
 	take(in, RCHAR_A_SESSION_INITIATOR, &out->initiator);
 	take(in, RCHAR_A_SESSION_PEER, &out->peer);
+	take(in, RCHAR_A_SESSION_KEY, &out->key);
 	take(in, RCHAR_A_SESSION_STATE, &out->state);
 	take(in, RCHAR_A_SESSION_REASON, &out->reason);
 	take(in, RCHAR_A_SESSION_RX_QUEUED, &out->rx_queued);
@@ -157,6 +172,16 @@ void decode(const Attributes &in, Info *out)
 	take(in, RCHAR_A_INFO_REQUESTS_BAD, &out->requests_bad);
 	take(in, RCHAR_A_INFO_BAD_FRAMES, &out->bad_frames);
 	take(in, RCHAR_A_INFO_PEER_MEMORY, &out->peer_memory);
+	take(in, RCHAR_A_INFO_REQUESTS_DENIED, &out->requests_denied);
+	take(in, RCHAR_A_INFO_KEYS, &out->keys);
+}
+
+void decode(const Attributes &in, Key *out)
+{
+	take(in, RCHAR_A_KEY_NAME, &out->name);
+	take(in, RCHAR_A_KEY_FINGERPRINT, &out->fingerprint);
+	take(in, RCHAR_A_KEY_CHANNELS, &out->channels);
+	take(in, RCHAR_A_KEY_LINKS, &out->links);
 }
 
 Event decode_event(const Message &message)
@@ -171,6 +196,9 @@ Event decode_event(const Message &message)
 		return {message.cmd, decode<Link>(message)};
 	case RCHAR_CMD_SESSION_STATE_NTF:
 		return {message.cmd, decode<Session>(message)};
+	case RCHAR_CMD_KEY_NEW_NTF:
+	case RCHAR_CMD_KEY_DEL_NTF:
+		return {message.cmd, decode<Key>(message)};
 	default:
 		return {message.cmd, {}};
 	}

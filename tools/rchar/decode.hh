@@ -9,6 +9,7 @@ void decode(const Attributes &in, Channel *out);
 void decode(const Attributes &in, Link *out);
 void decode(const Attributes &in, Session *out);
 void decode(const Attributes &in, Info *out);
+void decode(const Attributes &in, Key *out);
 
 template <typename T> T decode(const Message &message)
 {

@@ -48,6 +48,9 @@ constexpr Reason reasons[] = {
 	{RCHAR_REASON_ADDRESS_CHANGED, "the address moved to another device or host"},
 	{RCHAR_REASON_NO_ATOMICS, "the peer's RDMA device cannot execute atomic operations"},
 	{RCHAR_REASON_PEER_LIMIT, "one host made the other hold as much memory as it may"},
+	{RCHAR_REASON_NOT_AUTHORISED,
+	 "the key is missing or wrong, or not allowed there; or there is no channel of that name"},
+	{RCHAR_REASON_KEY_DELETED, "its key was deleted (see 'rchar key', 'rchar set')"},
 };
 
 constexpr bool in_order()
@@ -99,6 +102,26 @@ std::string hex_text(uint64_t id)
 	return text;
 }
 
+std::string fingerprint_text(const Fingerprint &fingerprint)
+{
+	std::string text;
+	char digits[3];
+
+	for (uint8_t byte : fingerprint) {
+		snprintf(digits, sizeof(digits), "%02x", byte);
+		text += digits;
+	}
+	return text;
+}
+
+std::string prefix_text(const rchar_prefix &prefix)
+{
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	inet_ntop(prefix.family, prefix.addr, text, sizeof(text));
+	return std::string(text) + "/" + std::to_string(prefix.bits);
+}
+
 std::string mode_text(uint32_t mode)
 {
 	char text[12];
@@ -127,6 +150,10 @@ std::string event_name(int cmd)
 		return "link-state";
 	case RCHAR_CMD_SESSION_STATE_NTF:
 		return "session-state";
+	case RCHAR_CMD_KEY_NEW_NTF:
+		return "key-new";
+	case RCHAR_CMD_KEY_DEL_NTF:
+		return "key-del";
 	default:
 		return "unknown";
 	}

@@ -8,10 +8,13 @@
 #include <string>
 
 #include "../common/names.hh"
+#include "objects.hh"
 
 std::string address_text(const sockaddr_storage &address);
 std::string id_text(uint64_t id);
 std::string hex_text(uint64_t id);
+std::string prefix_text(const rchar_prefix &prefix);
+std::string fingerprint_text(const Fingerprint &fingerprint);
 std::string mode_text(uint32_t mode);
 std::string protocol_text(uint32_t version);
 std::string event_name(int cmd);

@@ -10,6 +10,8 @@ Json value(uint64_t v) { return v; }
 Json value(bool v) { return v; }
 Json value(const std::string &v) { return v; }
 Json value(const sockaddr_storage &v) { return address_text(v); }
+Json value(const rchar_prefix &v) { return prefix_text(v); }
+Json value(const Fingerprint &v) { return fingerprint_text(v); }
 
 template <typename E> Json value(Code<E> v) { return name_of(v); }
 
@@ -27,6 +29,13 @@ template <typename T> void put(Json *out, const char *key, const std::optional<T
 {
 	if (v)
 		(*out)[key] = value(*v);
+}
+
+// No key for an empty list.
+template <typename T> void put_list(Json *out, const char *key, const std::vector<T> &list)
+{
+	for (const T &v : list)
+		(*out)[key].push_back(value(v));
 }
 
 template <typename T>
@@ -83,6 +92,9 @@ Json json_of(const Channel &c)
 	put(&out, "open_timeout_ms", c.open_timeout_ms);
 	put(&out, "recovery_timeout_ms", c.recovery_timeout_ms);
 	put(&out, "linger_ms", c.linger_ms);
+	put_list(&out, "keys", c.keys);
+	put_list(&out, "keys_deleted", c.keys_deleted);
+	put_list(&out, "allow", c.allow);
 	put(&out, "dev_major", c.dev_major);
 	put(&out, "dev_minor", c.dev_minor);
 	put(&out, "stats", c.stats);
@@ -97,6 +109,7 @@ Json json_of(const Link &l)
 	put(&out, "initiator", l.initiator);
 	put(&out, "local", l.local);
 	put(&out, "peer", l.peer);
+	put(&out, "key", l.key);
 	put(&out, "state", l.state);
 	put(&out, "reason", l.reason);
 	put(&out, "reason_age_ms", l.reason_age_ms);
@@ -121,6 +134,7 @@ Json json_of(const Session &s)
 	put(&out, "channel", s.channel);
 	put(&out, "initiator", s.initiator);
 	put(&out, "peer", s.peer);
+	put(&out, "key", s.key);
 	put(&out, "state", s.state);
 	put(&out, "reason", s.reason);
 	put(&out, "rx_queued_bytes", s.rx_queued);
@@ -155,6 +169,8 @@ Json json_of(const Event &e)
 		out.update(json_of(*link));
 	else if (auto *session = std::get_if<Session>(&e.object))
 		out.update(json_of(*session));
+	else if (auto *key = std::get_if<Key>(&e.object))
+		out.update(json_of(*key));
 	return out;
 }
 
@@ -165,5 +181,16 @@ Json json_of(const Info &i)
 	put(&out, "module", i.version);
 	put_text(&out, "protocol", i.protocol, protocol_text);
 	for_each_number(i, [&](const char *key, const auto &number) { put(&out, key, number); });
+	return out;
+}
+
+Json json_of(const Key &k)
+{
+	Json out = Json::object();
+
+	put(&out, "name", k.name);
+	put(&out, "fingerprint", k.fingerprint);
+	put(&out, "channels", k.channels);
+	put(&out, "links", k.links);
 	return out;
 }

@@ -15,3 +15,4 @@ Json json_of(const Session &session);
 Json json_of(const ChannelStats &stats);
 Json json_of(const Event &event);
 Json json_of(const Info &info);
+Json json_of(const Key &key);

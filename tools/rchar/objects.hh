@@ -4,6 +4,7 @@
 
 #include <sys/socket.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,6 +41,9 @@ struct Channel {
 	std::optional<uint32_t> open_timeout_ms;
 	std::optional<uint32_t> recovery_timeout_ms;
 	std::optional<uint32_t> linger_ms;
+	std::vector<std::string> keys;
+	std::vector<std::string> keys_deleted;
+	std::vector<rchar_prefix> allow;
 	std::optional<uint32_t> dev_major;
 	std::optional<uint32_t> dev_minor;
 	std::optional<Stats> stats;
@@ -62,6 +66,7 @@ struct Link {
 	std::optional<bool> initiator;
 	std::optional<sockaddr_storage> local;
 	std::optional<sockaddr_storage> peer;
+	std::optional<std::string> key;
 	std::optional<Code<rchar_link_state>> state;
 	std::optional<Code<rchar_reason>> reason;
 	std::optional<uint64_t> reason_age_ms;
@@ -80,6 +85,7 @@ struct Session {
 	std::optional<std::string> channel;
 	std::optional<bool> initiator;
 	std::optional<sockaddr_storage> peer;
+	std::optional<std::string> key;
 	std::optional<Code<rchar_session_state>> state;
 	std::optional<Code<rchar_reason>> reason;
 	std::optional<uint64_t> rx_queued;
@@ -100,6 +106,18 @@ struct Info {
 	std::optional<uint64_t> requests_bad;
 	std::optional<uint64_t> bad_frames;
 	std::optional<uint64_t> peer_memory;
+	std::optional<uint64_t> requests_denied;
+	std::optional<uint32_t> keys;
+};
+
+using Fingerprint = std::array<uint8_t, 8>;
+
+// A key: never its secret.
+struct Key {
+	std::optional<std::string> name;
+	std::optional<Fingerprint> fingerprint;
+	std::optional<uint32_t> channels;
+	std::optional<uint32_t> links;
 };
 
 // Calls f(key, member) for the numbers of it, in the order in which they are printed.
@@ -113,10 +131,12 @@ template <typename F> void for_each_number(const Info &info, F f)
 	f("requests_bad", info.requests_bad);
 	f("bad_frames", info.bad_frames);
 	f("peer_memory_bytes", info.peer_memory);
+	f("requests_denied", info.requests_denied);
+	f("keys", info.keys);
 }
 
 // No object: an event that only a newer module knows.
 struct Event {
 	int cmd = 0;
-	std::variant<std::monostate, Channel, Link, Session> object;
+	std::variant<std::monostate, Channel, Link, Session, Key> object;
 };

@@ -126,3 +126,46 @@ uint64_t parse_link_id(const std::string &text)
 		usage_error("link: '" + text + "' is not an id as 'rchar link' shows it");
 	return std::stoull(text);
 }
+
+rchar_prefix parse_prefix(const std::string &text)
+{
+	rchar_prefix out{};
+	Address a;
+	size_t slash = text.find('/');
+
+	if (text == "any")
+		return out;
+	std::string host = text.substr(0, slash);
+	if (host.size() > 1 && host.front() == '[' && host.back() == ']')
+		host = host.substr(1, host.size() - 2);
+	resolve(&a, host, true);
+	bool v4 = a.addr.ss_family == AF_INET;
+	uint32_t max = v4 ? 32 : 128, bits = max;
+	if (slash != std::string::npos)
+		bits = parse_number(text.substr(slash + 1), "allow");
+	if (bits > max)
+		usage_error("allow: '" + text + "': the number after '/' is 0 to " +
+			    std::to_string(max));
+	out.family = a.addr.ss_family;
+	out.bits = static_cast<uint8_t>(bits);
+	if (v4)
+		memcpy(out.addr, &reinterpret_cast<sockaddr_in *>(&a.addr)->sin_addr, 4);
+	else
+		memcpy(out.addr, &reinterpret_cast<sockaddr_in6 *>(&a.addr)->sin6_addr, 16);
+	return out;
+}
+
+std::vector<std::string> parse_list(const std::string &text, const char *what)
+{
+	std::vector<std::string> parts;
+	size_t from = 0, comma;
+
+	do {
+		comma = text.find(',', from);
+		parts.push_back(text.substr(from, comma - from));
+		if (parts.back().empty())
+			usage_error(std::string(what) + ": '" + text + "' has an empty part");
+		from = comma + 1;
+	} while (comma != std::string::npos);
+	return parts;
+}

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "../common/args.hh"
 #include "../common/names.hh"
@@ -17,12 +18,16 @@ struct Address {
 	std::string remote;  // after '/', may be empty
 };
 
-// ADDR, ADDR:PORT, [V6], [V6%if]:PORT, a host name; with_remote allows "/NAME" behind it.
+// ADDR, ADDR:PORT, [V6], [V6%if]:PORT, a host name; with_remote allows "/NAME" after it.
 Address parse_address(const std::string &text, bool with_remote);
 uint32_t parse_mode(const std::string &text);
 uint32_t parse_user(const std::string &text);
 uint32_t parse_group(const std::string &text);
 uint64_t parse_link_id(const std::string &text);
+// ADDR or ADDR/BITS, or "any": family AF_UNSPEC.
+rchar_prefix parse_prefix(const std::string &text);
+// What commas part. No part is empty.
+std::vector<std::string> parse_list(const std::string &text, const char *what);
 
 // One of the words for the values of E.
 template <typename E> E parse_choice(const std::string &text, const char *what)

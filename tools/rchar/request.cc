@@ -6,6 +6,8 @@
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 
+#include <cstring>
+
 #include "linux/rdma_char.h"
 
 Request::Request(int cmd, int flags) : msg_(nlmsg_alloc_size(8192))
@@ -14,6 +16,14 @@ Request::Request(int cmd, int flags) : msg_(nlmsg_alloc_size(8192))
 	if (!msg_ || !genlmsg_put(msg_.get(), NL_AUTO_PORT, NL_AUTO_SEQ, GENL_ID_CTRL, 0, flags,
 				  static_cast<uint8_t>(cmd), RCHAR_GENL_VERSION))
 		throw Failure(EXIT_USAGE, "out of memory");
+}
+
+void Request::Free::operator()(nl_msg *msg) const
+{
+	nlmsghdr *hdr = nlmsg_hdr(msg);
+
+	explicit_bzero(hdr, hdr->nlmsg_len);
+	nlmsg_free(msg);
 }
 
 void Request::put_u32(int attr, uint32_t value) { nla_put_u32(msg_.get(), attr, value); }
@@ -28,4 +38,14 @@ void Request::put_string(int attr, const std::string &value)
 void Request::put_address(int attr, const Address &value)
 {
 	nla_put(msg_.get(), attr, static_cast<int>(value.len), &value.addr);
+}
+
+void Request::put_prefix(int attr, const rchar_prefix &value)
+{
+	nla_put(msg_.get(), attr, sizeof(value), &value);
+}
+
+void Request::put_secret(int attr, const Secret &value)
+{
+	nla_put(msg_.get(), attr, Secret::size, value.data());
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "keyfile.hh"
 #include "parse.hh"
 
 class Request {
@@ -17,11 +18,13 @@ public:
 	void put_u64(int attr, uint64_t value);
 	void put_string(int attr, const std::string &value);
 	void put_address(int attr, const Address &value);
+	void put_prefix(int attr, const rchar_prefix &value);
+	void put_secret(int attr, const Secret &value);	 // wiped with the request
 	nl_msg *get() const { return msg_.get(); }
 
 private:
 	struct Free {
-		void operator()(nl_msg *msg) const { nlmsg_free(msg); }
+		void operator()(nl_msg *msg) const;
 	};
 	std::unique_ptr<nl_msg, Free> msg_;
 };

@@ -8,6 +8,23 @@
 
 namespace {
 
+// The module wants one empty name for "none".
+void put_keys(Request &r, const std::string &key, const std::string &value)
+{
+	if (value == "none") {
+		r.put_string(RCHAR_A_CHANNEL_KEY, "");
+		return;
+	}
+	for (const std::string &name : parse_list(value, key.c_str()))
+		r.put_string(RCHAR_A_CHANNEL_KEY, name);
+}
+
+void put_allow(Request &r, const std::string &value)
+{
+	for (const std::string &prefix : parse_list(value, "allow"))
+		r.put_prefix(RCHAR_A_CHANNEL_ALLOW, parse_prefix(prefix));
+}
+
 // KEY VALUE pairs that add and set have in common.
 bool put_setting(Request &r, const std::string &key, Words &words)
 {
@@ -26,6 +43,14 @@ bool put_setting(Request &r, const std::string &key, Words &words)
 	};
 	auto found = settings.find(key);
 
+	if (key == "key" || key == "keys") {
+		put_keys(r, key, words.take(("the value of " + key).c_str()));
+		return true;
+	}
+	if (key == "allow") {
+		put_allow(r, words.take("the value of allow"));
+		return true;
+	}
 	if (found == settings.end())
 		return false;
 	std::string what = "the value of " + key;
@@ -53,9 +78,9 @@ void put_fixed(Request &r, const std::string &key, Words &words)
 		r.put_u32(RCHAR_A_CHANNEL_GID, parse_group(words.take("the value of gid")));
 	else
 		usage_error("'" + key +
-			    "' is not a setting; there are: from size access atomics "
-			    "mode uid gid window max-message rendezvous-min backlog open-timeout "
-			    "recovery-timeout linger");
+			    "' is not a setting; there are: from key keys allow size access "
+			    "atomics mode uid gid window max-message rendezvous-min backlog "
+			    "open-timeout recovery-timeout linger");
 }
 
 // A word for a value of E; what: "type", for the error texts.
@@ -117,7 +142,7 @@ void put_changes(Request &r, const std::string &name, Words &words)
 				    name);
 		if (!put_setting(r, key, words))
 			usage_error("'" + key +
-				    "' cannot be set; there are: window max-message "
+				    "' cannot be set; there are: key keys allow window max-message "
 				    "rendezvous-min backlog open-timeout recovery-timeout linger");
 	}
 }

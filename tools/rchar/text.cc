@@ -44,6 +44,35 @@ std::string reason_line(const std::optional<Code<rchar_reason>> &reason,
 	return text + "\n";
 }
 
+template <typename T> std::string join(const std::vector<T> &list, std::string (*text)(const T &))
+{
+	std::string out;
+
+	for (const T &v : list)
+		out += (out.empty() ? "" : ", ") + text(v);
+	return out;
+}
+
+std::string plain(const std::string &text) { return text; }
+std::string deleted(const std::string &name) { return name + " (deleted)"; }
+
+// Who may open the channel; for a connecting one, the key it uses.
+std::string access_line(const Channel &c)
+{
+	std::string keys = join(c.keys, plain), gone = join(c.keys_deleted, deleted);
+
+	if (!keys.empty() && !gone.empty())
+		keys += ", ";
+	keys += gone;
+	if (c.role == RCHAR_ROLE_CONNECT)
+		return keys.empty() ? "" : "    key " + keys + "\n";
+	std::string text = keys.empty() ? "    no keys: every host may open it" :
+					  "    keys " + keys;
+	if (!c.allow.empty())
+		text += (keys.empty() ? " from " : " allow ") + join(c.allow, prefix_text);
+	return text + "\n";
+}
+
 std::string memory_line(const Channel &c, const Stats &s)
 {
 	std::string text = "   ";
@@ -124,6 +153,7 @@ std::string text_of(const Channel &c, bool details)
 		text += " waiting " + number(c.waiting);
 	text += " rx " + number(s.rx_bytes) + " tx " + number(s.tx_bytes) + " bytes\n";
 	text += reason_line(c.reason, c.reason_age_ms);
+	text += access_line(c);
 	if (c.type == RCHAR_TYPE_MEMORY)
 		text += memory_line(c, s);
 	if (details)
@@ -138,6 +168,8 @@ std::string text_of(const Link &l, bool details)
 
 	if (l.local)
 		text += " local " + word(l.local);
+	if (l.key)
+		text += " key " + word(l.key);
 	text += "\n    state " + word(l.state) + " sessions " + number(l.sessions);
 	if (l.attempts.value_or(0))
 		text += " attempts " + number(l.attempts);
@@ -158,10 +190,11 @@ std::string text_of(const Link &l, bool details)
 std::string text_of(const Session &s, bool)
 {
 	return id(s.link) + "/" + number(s.id) + ": channel " + word(s.channel) + " " +
-	       direction(s.initiator) + word(s.peer) + "\n    state " + word(s.state) + " age " +
-	       age_text(s.age_ms.value_or(0)) + " rx-queued " + number(s.rx_queued) + " (memory " +
-	       number(s.rx_memory) + ") tx-unacked " + number(s.tx_unacked) + " tx-window " +
-	       number(s.tx_window) + "\n" + reason_line(s.reason, {});
+	       direction(s.initiator) + word(s.peer) + (s.key ? " key " + word(s.key) : "") +
+	       "\n    state " + word(s.state) + " age " + age_text(s.age_ms.value_or(0)) +
+	       " rx-queued " + number(s.rx_queued) + " (memory " + number(s.rx_memory) +
+	       ") tx-unacked " + number(s.tx_unacked) + " tx-window " + number(s.tx_window) + "\n" +
+	       reason_line(s.reason, {});
 }
 
 std::string text_of(const ChannelStats &c, bool)
@@ -188,17 +221,26 @@ std::string text_of(const Info &i, bool details)
 	return text;
 }
 
+std::string text_of(const Key &k, bool)
+{
+	return word(k.name) + ": fingerprint " +
+	       (k.fingerprint ? fingerprint_text(*k.fingerprint) : "") + " channels " +
+	       number(k.channels) + " links " + number(k.links) + "\n";
+}
+
 std::string text_of(const Event &e)
 {
 	std::string text = event_name(e.cmd) + " ";
 
 	if (auto *l = std::get_if<Link>(&e.object))
 		text += id(l->id) + " " + direction(l->initiator) + word(l->peer) +
-			state_and_reason(*l);
+			(l->key ? " key " + word(l->key) : "") + state_and_reason(*l);
 	else if (auto *s = std::get_if<Session>(&e.object))
 		text += (s->link ? id(s->link) : "-") + "/" + number(s->id) + " channel " +
 			word(s->channel) + state_and_reason(*s);
 	else if (auto *c = std::get_if<Channel>(&e.object))
 		text += word(c->name) + state_and_reason(*c);
+	else if (auto *k = std::get_if<Key>(&e.object))
+		text += word(k->name);
 	return text + "\n";
 }

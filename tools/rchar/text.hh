@@ -11,4 +11,5 @@ std::string text_of(const Link &link, bool details);
 std::string text_of(const Session &session, bool details);
 std::string text_of(const ChannelStats &stats, bool details);
 std::string text_of(const Info &info, bool details);
+std::string text_of(const Key &key, bool details);
 std::string text_of(const Event &event);

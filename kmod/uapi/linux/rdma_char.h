@@ -21,6 +21,21 @@
 /* Longest channel name in bytes, without the terminating NUL. */
 #define RCHAR_NAME_MAX		31
 
+/* Bytes of a key: a secret that two hosts share. */
+#define RCHAR_KEY_LEN		32
+
+/* Keys, and address prefixes, that one channel may list. */
+#define RCHAR_KEYS_MAX		64
+#define RCHAR_PREFIXES_MAX	64
+
+/* Peer addresses that a listening channel allows. */
+struct rchar_prefix {
+	__u16 family;			/* AF_INET or AF_INET6; AF_UNSPEC alone: every address */
+	__u8 bits;			/* leading bits of addr that count: 0 to 32 or 128 */
+	__u8 reserved;			/* must be 0 */
+	__u8 addr[16];			/* network byte order; IPv4 uses 4 bytes */
+};
+
 enum rchar_channel_type {
 	RCHAR_TYPE_STREAM = 1,	/* an ordered sequence of bytes */
 	RCHAR_TYPE_MESSAGE,	/* messages, with their boundaries */
@@ -110,6 +125,9 @@ enum rchar_reason {
 	RCHAR_REASON_ADDRESS_CHANGED,	/* the address moved to another device or host */
 	RCHAR_REASON_NO_ATOMICS,	/* the exporter's device cannot execute atomic operations */
 	RCHAR_REASON_PEER_LIMIT,	/* a host holds as much for its peer as it may */
+	/* the key is missing or wrong, or does not allow the channel, which may not exist */
+	RCHAR_REASON_NOT_AUTHORISED,
+	RCHAR_REASON_KEY_DELETED,	/* the key of the link was deleted on this host */
 
 	__RCHAR_REASON_MAX
 };
@@ -153,6 +171,8 @@ struct rchar_info {
 	__u64 size;			/* memory channels: bytes of the region */
 	__u32 access;			/* memory channels: enum rchar_access */
 	__u32 importers;		/* listening memory channels: sessions of peers */
+	/* name on this host of the key that the peer proved to have; empty: none, or accepting */
+	char key[RCHAR_NAME_MAX + 1];
 };
 
 #define RCHAR_IOC_INFO		_IOR(RCHAR_IOC_MAGIC, 2, struct rchar_info)
@@ -204,6 +224,13 @@ enum rchar_cmd {
 	RCHAR_CMD_LINK_STATE_NTF,
 	RCHAR_CMD_SESSION_STATE_NTF,
 
+	RCHAR_CMD_KEY_GET,
+	RCHAR_CMD_KEY_NEW,
+	RCHAR_CMD_KEY_DEL,
+	/* events */
+	RCHAR_CMD_KEY_NEW_NTF,
+	RCHAR_CMD_KEY_DEL_NTF,
+
 	__RCHAR_CMD_MAX
 };
 
@@ -241,6 +268,16 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_PINNED,
 	/* u32, bytes: smallest write() sent by rendezvous; 0: never; stream channels */
 	RCHAR_A_CHANNEL_RENDEZVOUS_MIN,
+	/*
+	 * string, once for each key; connect: the key that authenticates this host and the peer;
+	 * listen: keys of the hosts that may open the channel. In requests an empty string alone
+	 * stands for no key.
+	 */
+	RCHAR_A_CHANNEL_KEY,
+	/* string: like RCHAR_A_CHANNEL_KEY, but the key was deleted and no longer helps */
+	RCHAR_A_CHANNEL_KEY_DELETED,
+	/* struct rchar_prefix, once for each; listen */
+	RCHAR_A_CHANNEL_ALLOW,
 
 	__RCHAR_A_CHANNEL_MAX
 };
@@ -261,6 +298,7 @@ enum rchar_link_attr {
 	RCHAR_A_LINK_LANE,		/* nest of enum rchar_lane_attr, one nest for each lane */
 	RCHAR_A_LINK_STATS,		/* nest of enum rchar_stats_attr */
 	RCHAR_A_LINK_WIRE_ID,		/* u64: equal on both hosts; as RCHAR_A_LINK_EPOCH */
+	RCHAR_A_LINK_KEY,		/* string: name of the key that the peer must have */
 
 	__RCHAR_A_LINK_MAX
 };
@@ -292,6 +330,7 @@ enum rchar_session_attr {
 	RCHAR_A_SESSION_TX_UNACKED,	/* u64, bytes written and not acknowledged */
 	RCHAR_A_SESSION_TX_WINDOW,	/* u64, bytes that one write() may take now */
 	RCHAR_A_SESSION_AGE_MS,		/* u64 */
+	RCHAR_A_SESSION_KEY,		/* string: as RCHAR_A_LINK_KEY */
 
 	__RCHAR_A_SESSION_MAX
 };
@@ -324,6 +363,16 @@ enum rchar_stats_attr {
 	__RCHAR_A_STATS_MAX
 };
 
+enum rchar_key_attr {
+	RCHAR_A_KEY_NAME = 1,		/* string */
+	RCHAR_A_KEY_SECRET,		/* RCHAR_KEY_LEN bytes; only in KEY_NEW, never in a reply */
+	RCHAR_A_KEY_FINGERPRINT,	/* 8 bytes, equal on all hosts that have the key */
+	RCHAR_A_KEY_CHANNELS,		/* u32, channels that list the key */
+	RCHAR_A_KEY_LINKS,		/* u32, links that use the key */
+
+	__RCHAR_A_KEY_MAX
+};
+
 /* INFO_GET: attributes of the module. */
 enum rchar_info_attr {
 	RCHAR_A_INFO_PAD = 1,
@@ -337,6 +386,8 @@ enum rchar_info_attr {
 	RCHAR_A_INFO_REQUESTS_BAD,	/* u64, of these, with bad private data or address */
 	RCHAR_A_INFO_BAD_FRAMES,	/* u64, protocol violations on all links so far */
 	RCHAR_A_INFO_PEER_MEMORY,	/* u64, bytes that this host holds for peers */
+	RCHAR_A_INFO_REQUESTS_DENIED,	/* u64, of the requests refused, without a right key */
+	RCHAR_A_INFO_KEYS,		/* u32 */
 
 	__RCHAR_A_INFO_MAX
 };
@@ -347,6 +398,7 @@ enum rchar_info_attr {
 #define RCHAR_A_LANE_MAX	(__RCHAR_A_LANE_MAX - 1)
 #define RCHAR_A_SESSION_MAX	(__RCHAR_A_SESSION_MAX - 1)
 #define RCHAR_A_STATS_MAX	(__RCHAR_A_STATS_MAX - 1)
+#define RCHAR_A_KEY_MAX		(__RCHAR_A_KEY_MAX - 1)
 #define RCHAR_A_INFO_MAX	(__RCHAR_A_INFO_MAX - 1)
 
 #endif /* _UAPI_LINUX_RDMA_CHAR_H */
