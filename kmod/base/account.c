@@ -24,7 +24,8 @@ MODULE_PARM_DESC(host_memory,
 
 static DEFINE_SPINLOCK(accounts_lock); /* taken with bottom halves disabled */
 static DEFINE_HASHTABLE(accounts, 8);
-static unsigned int accepted_lanes, half_open_lanes; /* accounts_lock */
+/* accounts_lock. Peers without a key, and peers with one, leave each other their places. */
+static unsigned int accepted_lanes[2], half_open_lanes;
 static u32 hash_seed; /* random, as peers choose the addresses that are hashed */
 static atomic64_t host_held, host_lingering;
 
@@ -40,9 +41,9 @@ static u64 host_max(void)
 	return max ?: max_t(u64, (u64)totalram_pages() << PAGE_SHIFT >> 3, SZ_64M);
 }
 
-static u32 account_hash_of(const struct sockaddr_storage *addr, const void *owner)
+static u32 account_hash_of(const struct sockaddr_storage *addr)
 {
-	return owner ? hash_ptr(owner, 32) : rchar_addr_hash_host(addr, hash_seed);
+	return rchar_addr_hash_host(addr, hash_seed);
 }
 
 static struct rchar_account *account_find(struct net *net, const struct sockaddr_storage *addr,
@@ -51,9 +52,9 @@ static struct rchar_account *account_find(struct net *net, const struct sockaddr
 	struct rchar_account *account;
 
 	lockdep_assert_held(&accounts_lock);
-	hash_for_each_possible(accounts, account, entry, account_hash_of(addr, owner))
+	hash_for_each_possible(accounts, account, entry, account_hash_of(addr))
 		if (account->net == net && account->owner == owner &&
-		    (owner || rchar_addr_same_host(&account->addr, addr)))
+		    rchar_addr_same_host(&account->addr, addr))
 			return account;
 	return NULL;
 }
@@ -83,7 +84,7 @@ struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_s
 		account->net = net;
 		account->addr = *addr;
 		account->owner = owner;
-		hash_add(accounts, &account->entry, account_hash_of(addr, owner));
+		hash_add(accounts, &account->entry, account_hash_of(addr));
 	}
 	account->users++;
 	spin_unlock_bh(&accounts_lock);
@@ -369,7 +370,10 @@ bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned in
 
 /* ---- connections ---- */
 
-/* Limit accepted lanes so that their receive buffers use at most a quarter of the memory. */
+/*
+ * Limit accepted lanes so that the receive buffers of peers without a key use at most a quarter of
+ * the memory, and those of peers with a key another quarter.
+ */
 static u64 lanes_max(void)
 {
 	u64 fit = ((u64)totalram_pages() << PAGE_SHIFT) / 4 / SZ_2M;
@@ -387,14 +391,14 @@ static u64 lanes_max(void)
  */
 bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes)
 {
+	unsigned int *all = &accepted_lanes[!!account->owner];
 	bool ok;
 
 	spin_lock_bh(&accounts_lock);
-	ok = account->lanes + lanes <= RCHAR_LANES_PER_PEER &&
-	     accepted_lanes + lanes <= lanes_max();
+	ok = account->lanes + lanes <= RCHAR_LANES_PER_PEER && *all + lanes <= lanes_max();
 	if (ok) {
 		account->lanes += lanes;
-		accepted_lanes += lanes;
+		*all += lanes;
 	}
 	spin_unlock_bh(&accounts_lock);
 	return ok;
@@ -409,7 +413,7 @@ void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes)
 {
 	spin_lock_bh(&accounts_lock);
 	account->lanes -= lanes;
-	accepted_lanes -= lanes;
+	accepted_lanes[!!account->owner] -= lanes;
 	spin_unlock_bh(&accounts_lock);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Accounts: the bytes and connections that each peer makes this host hold. A peer is a key, or an
- * address that proved no key. All links to one peer share its account, so more links do not raise a
- * peer's limits, and strangers who claim the address of a peer with a key do not lower them.
+ * Accounts: the bytes and connections that each peer makes this host hold. A peer is an address,
+ * and the key that it has proved. All links to one peer share its account, so more links do not
+ * raise a peer's limits, and strangers who claim the address of a peer with a key do not lower them.
  * Documentation/design.rst, "What a peer can make this host hold", lists every entry.
  */
 #ifndef RCHAR_ACCOUNT_H
@@ -16,8 +16,8 @@
 struct net;
 
 /*
- * Limits of the lanes of accepted links: from one address, and in total. Each lane costs a queue
- * pair and its receive buffers.
+ * Limits of the lanes of accepted links: of one peer, of all peers without a key, and of all peers
+ * with one. Each lane costs a queue pair and its receive buffers.
  */
 #define RCHAR_LANES_PER_PEER	 64
 #define RCHAR_LANES_ACCEPTED	 4096
@@ -34,7 +34,7 @@ struct net;
  * @users: links that use the account; accounts_lock
  * @net: network namespace; the links hold references
  * @addr: the address; the port is ignored
- * @owner: the key that the peer proved to have, compared as a pointer; NULL: the address counts
+ * @owner: the key that the peer proved to have, compared as a pointer; NULL: none
  * @held: bytes held for the peer
  * @lingering: bytes that programs wrote before close(), and that the peer has not acknowledged
  * @imports: sessions that import memory of this host

@@ -35,7 +35,7 @@ static enum rchar_reason authenticate(const struct rchar_cm_request *request,
 		if (!*psk)
 			return RCHAR_REASON_NOT_AUTHORISED;
 	}
-	reason = rchar_link_admits(request->net, &request->local, *psk);
+	reason = rchar_link_admits(request->net, &request->local, &request->peer, *psk);
 	if (reason)
 		rchar_psk_put(*psk);
 	return reason;
@@ -111,6 +111,23 @@ static bool knows_epoch(struct rchar_link *link, const struct rchar_privdata *re
 }
 
 /*
+ * A recorded request with a key is as good as new while the link knows no later attempt, and
+ * copies of it could take all places of the peer. An initiator never has two requests for one lane
+ * of one attempt under way.
+ */
+static bool is_copy(struct rchar_link *link, const struct rchar_privdata *request)
+{
+	struct rchar_lane *lane;
+	bool found = false;
+
+	spin_lock_bh(&link->lock);
+	list_for_each_entry(lane, &link->accepting, accepting_entry)
+		found |= lane->index == request->lane && lane->peer.attempt == request->attempt;
+	spin_unlock_bh(&link->lock);
+	return found;
+}
+
+/*
  * Create a lane for a request, after some checks. The state of the link does not change before
  * accept_admit().
  */
@@ -128,6 +145,8 @@ static enum rchar_reason new_lane(struct rchar_link *link,
 		return RCHAR_REASON_BUSY;
 	if (reason)
 		return reason;
+	if (link->psk && is_copy(link, request))
+		return RCHAR_REASON_BUSY;
 	if (!rchar_account_begin_accept(link->account, knows_epoch(link, request)))
 		return RCHAR_REASON_BUSY;
 	lane = rchar_link_new_lane(link, request->lane);
@@ -220,11 +239,15 @@ static bool accepted_adopt(struct rchar_link *link, struct rchar_lane *lane)
 static void follow_peer(struct rchar_link *link, const struct rchar_lane *lane)
 {
 	struct sockaddr_storage local, peer;
+	bool moved;
 
 	if (!link->psk)
 		return;
 	rchar_cm_ends(lane->cm_id, &local, &peer);
+	moved = !rchar_addr_same_host(&link->peer, &peer);
 	rchar_link_set_ends(link, &local, &peer);
+	if (moved)
+		link->ops->moved(link);
 }
 
 /*

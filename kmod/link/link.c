@@ -511,15 +511,17 @@ out:
  * rchar_link_admits() - may a peer connect to an address of this host?
  * @net: network namespace
  * @local: the address and port
+ * @peer: address of the peer
  * @psk: key that the peer proved to have, or NULL
  *
  * Context: process.
  * Return: 0, or the reason to refuse the connection.
  */
 enum rchar_reason rchar_link_admits(struct net *net, const struct sockaddr_storage *local,
+				    const struct sockaddr_storage *peer,
 				    const struct rchar_psk *psk)
 {
-	return link_ops->admits(net, local, psk);
+	return link_ops->admits(net, local, peer, psk);
 }
 
 /**

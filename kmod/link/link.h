@@ -35,10 +35,11 @@ struct rchar_link;
  * @lost: the sessions cannot continue, for @reason. The peer does not know the sessions any more,
  *	  this host gives up the link, or the module unloads. Except at unload, the link resets
  *	  the flows next.
- * @denied: sessions that wait for their first answer of the peer fail, for @reason. @all: all
- *	    sessions do.
- * @admits: may a peer with the key @psk, or without a key, connect to the address @local? Returns
- *	    0, or the reason to refuse.
+ * @denied: an attempt was refused: sessions that wait for their first answer of the peer fail
+ * @cut: the link never comes up again: all sessions end
+ * @moved: the address of the peer has changed. With rchar_links_lock held.
+ * @admits: may a peer at the address @peer with the key @psk, or without a key, connect to the
+ *	    address @local? Returns 0, or the reason to refuse.
  * @expire: the link has been down for @down_ms
  * @state_changed: &rchar_link.state has changed; only for links that this host initiates
  * @traffic: callbacks for frames; their &struct rchar_traffic is the one embedded in a link
@@ -49,8 +50,11 @@ struct rchar_link;
 struct rchar_link_ops {
 	void (*up)(struct rchar_link *link);
 	void (*lost)(struct rchar_link *link, enum rchar_reason reason);
-	void (*denied)(struct rchar_link *link, enum rchar_reason reason, bool all);
+	void (*denied)(struct rchar_link *link, enum rchar_reason reason);
+	void (*cut)(struct rchar_link *link, enum rchar_reason reason);
+	void (*moved)(struct rchar_link *link);
 	enum rchar_reason (*admits)(struct net *net, const struct sockaddr_storage *local,
+				    const struct sockaddr_storage *peer,
 				    const struct rchar_psk *psk);
 	void (*expire)(struct rchar_link *link, unsigned int down_ms);
 	void (*state_changed)(struct rchar_link *link);
@@ -209,6 +213,7 @@ extern struct workqueue_struct *rchar_link_wq;
 struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool initiator, u64 id,
 				     u8 nr_lanes);
 enum rchar_reason rchar_link_admits(struct net *net, const struct sockaddr_storage *local,
+				    const struct sockaddr_storage *peer,
 				    const struct rchar_psk *psk);
 void rchar_link_set_ends(struct rchar_link *link, const struct sockaddr_storage *local,
 			 const struct sockaddr_storage *peer);

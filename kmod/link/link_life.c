@@ -129,7 +129,7 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 	else if (down)
 		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
 	if (down && lane->reason == RCHAR_REASON_NOT_AUTHORISED)
-		link->ops->denied(link, lane->reason, false);
+		link->ops->denied(link, lane->reason);
 	spin_lock_bh(&link->lock);
 	link->lanes[lane->index] = NULL;
 	last = rchar_link_no_lanes_locked(link) && link->state == RCHAR_LINK_DOWN;
@@ -271,15 +271,40 @@ void rchar_link_reset(struct rchar_link *link)
 		rchar_link_schedule_connect(link, 0);
 }
 
-/* End the sessions and the connections of a link whose key is deleted, and wait for the latter. */
+/* The next link that uses a key, with a reference, or NULL. @serial as rchar_link_next(). */
+static struct rchar_link *next_of_psk(u32 *serial, const struct rchar_psk *psk)
+{
+	struct rchar_link *link;
+
+	while ((link = rchar_link_next(*serial))) {
+		*serial = link->serial;
+		if (link->psk == psk)
+			return link;
+		rchar_link_put(link);
+	}
+	return NULL;
+}
+
+/* Break the connections of a link whose key is deleted, and end its sessions, without waiting. */
 static void link_cut(struct rchar_link *link)
 {
-	cancel_delayed_work_sync(&link->connect_work);
-	link->ops->denied(link, RCHAR_REASON_KEY_DELETED, true);
+	cancel_delayed_work(&link->connect_work);
 	/* In this order: a lane that completes its handshake now moves to its slot. */
 	rchar_link_fail_accepting(link, RCHAR_REASON_KEY_DELETED);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_KEY_DELETED);
-	wait_event(link->wait, all_gone(link));
+	link->ops->cut(link, RCHAR_REASON_KEY_DELETED);
+}
+
+/* Wait until a link that link_cut() broke has no connection. Returns 0 or -EINTR. */
+static int link_cut_wait(struct rchar_link *link)
+{
+	/* An attempt that began before link_cut() puts its lane into the slot meanwhile. */
+	cancel_delayed_work_sync(&link->connect_work);
+	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_KEY_DELETED);
+	if (wait_event_killable(link->wait, all_gone(link)))
+		return -EINTR;
+	/* Sessions that the walk of link_cut() has missed. */
+	link->ops->cut(link, RCHAR_REASON_KEY_DELETED);
 	/* A link that was down tells its channels why it stays down. */
 	spin_lock_bh(&link->lock);
 	link->reason = RCHAR_REASON_KEY_DELETED;
@@ -288,29 +313,38 @@ static void link_cut(struct rchar_link *link)
 	rchar_notify_link(link);
 	if (link->initiator)
 		link->ops->state_changed(link);
+	return 0;
 }
 
 /**
  * rchar_link_psk_deleted() - break the links that use a deleted key
  * @psk: the key, with &rchar_psk.deleted set
  *
+ * All links break at once, so that a slow one does not keep another one alive.
+ *
  * Context: process; waits for the teardown of lanes, and so until all memory regions of the
  * connections are deregistered.
+ * Return: 0; -EINTR when the task was killed.
  */
-void rchar_link_psk_deleted(struct rchar_psk *psk)
+int rchar_link_psk_deleted(struct rchar_psk *psk)
 {
 	struct rchar_link *link;
 	u32 serial = 0;
+	int ret = 0;
 
 	/* From here on no link is made or admitted that uses the key. */
 	mutex_lock(&rchar_links_lock);
 	mutex_unlock(&rchar_links_lock);
-	while ((link = rchar_link_next(serial))) {
-		serial = link->serial;
-		if (link->psk == psk)
-			link_cut(link);
+	while ((link = next_of_psk(&serial, psk))) {
+		link_cut(link);
 		rchar_link_put(link);
 	}
+	serial = 0;
+	while (!ret && (link = next_of_psk(&serial, psk))) {
+		ret = link_cut_wait(link);
+		rchar_link_put(link);
+	}
+	return ret;
 }
 
 /**

@@ -9,7 +9,7 @@ struct rchar_link_ops;
 struct rchar_psk;
 
 void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane);
-void rchar_link_psk_deleted(struct rchar_psk *psk);
+int rchar_link_psk_deleted(struct rchar_psk *psk);
 void rchar_link_reset(struct rchar_link *link);
 void rchar_link_retry_all(void);
 void rchar_link_shutdown(void);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "psk.h"
 #include <linux/mutex.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/net_namespace.h>
 #include "base/ledger.h"
+#include "base/notify.h"
 
 static DEFINE_MUTEX(psks_lock); /* protects the table; its holder takes no other lock */
 static LIST_HEAD(psks);		/* ordered by serial */
 static unsigned int nr_psks;
 static u32 last_serial;
-static void (*tell_deleted)(struct rchar_psk *psk);
+static int (*tell_deleted)(struct rchar_psk *psk);
 
 static void psk_release(struct kref *ref)
 {
@@ -70,13 +72,12 @@ static int psk_check(const struct rchar_psk *psk)
  * @net: network namespace
  * @name: valid name of the key
  * @secret: RCHAR_KEY_LEN bytes; the caller wipes them
- * @psk: set to the key, with a reference for the caller
  *
  * Context: process.
  * Return: 0; -EEXIST when the name is taken; -ENOTUNIQ when another key has the same secret;
  * -ENOSPC; -ENOMEM.
  */
-int rchar_psk_add(struct net *net, const char *name, const u8 *secret, struct rchar_psk **psk)
+int rchar_psk_add(struct net *net, const char *name, const u8 *secret)
 {
 	struct rchar_psk *fresh = psk_create(net, name, secret);
 	int ret;
@@ -89,7 +90,7 @@ int rchar_psk_add(struct net *net, const char *name, const u8 *secret, struct rc
 		fresh->serial = ++last_serial;
 		nr_psks++;
 		list_add_tail(&fresh->entry, &psks);
-		*psk = rchar_psk_get(fresh);
+		rchar_notify_key(fresh, RCHAR_CMD_KEY_NEW_NTF);
 	}
 	mutex_unlock(&psks_lock);
 	if (ret)
@@ -149,8 +150,11 @@ struct rchar_psk *rchar_psk_next(struct net *net, u32 serial)
 	return found;
 }
 
-/* Take a key out of the table: the caller takes over the table's reference. NULL: the first key. */
-static struct rchar_psk *psk_take(struct net *net, const char *name)
+/*
+ * Take a key out of the table: the caller takes over the table's reference. @name may be NULL: the
+ * first key. At the end of a namespace nobody is told.
+ */
+static struct rchar_psk *psk_take(struct net *net, const char *name, bool tell)
 {
 	struct rchar_psk *psk;
 
@@ -160,6 +164,9 @@ static struct rchar_psk *psk_take(struct net *net, const char *name)
 		list_del(&psk->entry);
 		nr_psks--;
 		WRITE_ONCE(psk->deleted, true);
+		/* With the lock: events have the order in which keys come and go. */
+		if (tell)
+			rchar_notify_key(psk, RCHAR_CMD_KEY_DEL_NTF);
 	}
 	mutex_unlock(&psks_lock);
 	return psk;
@@ -170,19 +177,23 @@ static struct rchar_psk *psk_take(struct net *net, const char *name)
  * @net: network namespace
  * @name: the name
  *
- * When this function returns, no connection of the key is left, and so no registration that its
- * peers could use.
+ * When this function returns 0, the peers that have the key cannot use any registration any more.
  *
  * Context: process; waits for the teardown of lanes.
- * Return: the deleted key, with a reference for the caller; NULL when there is no such key.
+ * Return: 0; -ENOENT; -EINTR when the task was killed: the connections still end by themselves.
  */
-struct rchar_psk *rchar_psk_del(struct net *net, const char *name)
+int rchar_psk_del(struct net *net, const char *name)
 {
-	struct rchar_psk *psk = psk_take(net, name);
+	struct rchar_psk *psk = psk_take(net, name, true);
+	int ret;
 
-	if (psk)
-		tell_deleted(psk);
-	return psk;
+	if (!psk)
+		return -ENOENT;
+	ret = tell_deleted(psk);
+	/* Access lists may keep the key for years, and peers may still trust its secret. */
+	get_random_bytes(psk->key.mac, sizeof(psk->key.mac));
+	rchar_psk_put(psk);
+	return ret;
 }
 
 /**
@@ -216,7 +227,7 @@ static void psk_net_exit(struct net *net)
 {
 	struct rchar_psk *psk;
 
-	while ((psk = psk_take(net, NULL)))
+	while ((psk = psk_take(net, NULL, false)))
 		rchar_psk_put(psk);
 }
 
@@ -226,11 +237,12 @@ static struct pernet_operations psk_net_ops = {
 
 /**
  * rchar_psk_init() - initialize at module load
- * @deleted: breaks the links that use a deleted key, and waits until they are broken
+ * @deleted: breaks the links that use a deleted key, and waits until they are broken. Returns 0
+ *	     or -EINTR.
  *
  * Return: 0 or a negative errno.
  */
-int rchar_psk_init(void (*deleted)(struct rchar_psk *psk))
+int rchar_psk_init(int (*deleted)(struct rchar_psk *psk))
 {
 	tell_deleted = deleted;
 	return register_pernet_subsys(&psk_net_ops);

@@ -44,8 +44,8 @@ struct rchar_psk {
 	atomic_t links;
 };
 
-int rchar_psk_add(struct net *net, const char *name, const u8 *secret, struct rchar_psk **psk);
-struct rchar_psk *rchar_psk_del(struct net *net, const char *name);
+int rchar_psk_add(struct net *net, const char *name, const u8 *secret);
+int rchar_psk_del(struct net *net, const char *name);
 struct rchar_psk *rchar_psk_find(struct net *net, const char *name);
 struct rchar_psk *rchar_psk_next(struct net *net, u32 serial);
 struct rchar_psk *rchar_psk_authenticate(struct net *net, u16 id,
@@ -65,7 +65,7 @@ static inline bool rchar_psk_deleted(const struct rchar_psk *psk)
 	return psk && READ_ONCE(psk->deleted);
 }
 
-int rchar_psk_init(void (*deleted)(struct rchar_psk *psk));
+int rchar_psk_init(int (*deleted)(struct rchar_psk *psk));
 void rchar_psk_exit(void);
 
 #endif /* RCHAR_PSK_H */

@@ -11,6 +11,12 @@ struct rchar_psk;
 struct rchar_session;
 struct sk_buff;
 
+/*
+ * Room of a message for one object: a channel with all keys and prefixes is larger than
+ * GENLMSG_DEFAULT_SIZE.
+ */
+#define RCHAR_FILL_SIZE (SKB_WITH_OVERHEAD(8192UL) - NLMSG_HDRLEN - GENL_HDRLEN)
+
 u32 rchar_fill_generation(void);
 void rchar_fill_changed(void);
 int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel);

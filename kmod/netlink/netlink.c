@@ -91,7 +91,7 @@ static int channel_set(struct sk_buff *skb, struct genl_info *info)
 
 static struct sk_buff *netlink_reply(struct genl_info *info, void **hdr)
 {
-	struct sk_buff *skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	struct sk_buff *skb = genlmsg_new(RCHAR_FILL_SIZE, GFP_KERNEL);
 
 	if (!skb)
 		return NULL;
@@ -159,7 +159,6 @@ static int key_refusal(struct genl_info *info, int ret)
 static int add_secret(struct genl_info *info, const char *name, struct nlattr *secret)
 {
 	static const u8 zero[RCHAR_KEY_LEN];
-	struct rchar_psk *psk;
 	int ret;
 
 	if (nla_len(secret) != RCHAR_KEY_LEN)
@@ -168,12 +167,8 @@ static int add_secret(struct genl_info *info, const char *name, struct nlattr *s
 	if (rchar_auth_same(nla_data(secret), zero, sizeof(zero)))
 		return rchar_parse_refuse(info, RCHAR_A_KEY_SECRET, "the secret is all zero",
 					  -EINVAL);
-	ret = rchar_psk_add(genl_info_net(info), name, nla_data(secret), &psk);
-	if (ret)
-		return key_refusal(info, ret);
-	rchar_notify_key(psk, RCHAR_CMD_KEY_NEW_NTF);
-	rchar_psk_put(psk);
-	return 0;
+	ret = rchar_psk_add(genl_info_net(info), name, nla_data(secret));
+	return ret ? key_refusal(info, ret) : 0;
 }
 
 static int key_new(struct sk_buff *skb, struct genl_info *info)
@@ -195,7 +190,6 @@ static int key_new(struct sk_buff *skb, struct genl_info *info)
 static int key_del(struct sk_buff *skb, struct genl_info *info)
 {
 	char name[RCHAR_NAME_MAX + 1];
-	struct rchar_psk *psk;
 	int ret = rchar_parse_key(info, name);
 
 	if (!ret && info->attrs[RCHAR_A_KEY_SECRET])
@@ -203,12 +197,10 @@ static int key_del(struct sk_buff *skb, struct genl_info *info)
 					 -EINVAL);
 	if (ret)
 		return ret;
-	psk = rchar_psk_del(genl_info_net(info), name);
-	if (!psk)
-		return rchar_parse_refuse(info, RCHAR_A_KEY_NAME, "no key of that name", -ENOENT);
-	rchar_notify_key(psk, RCHAR_CMD_KEY_DEL_NTF);
-	rchar_psk_put(psk);
-	return 0;
+	ret = rchar_psk_del(genl_info_net(info), name);
+	if (ret == -ENOENT)
+		return rchar_parse_refuse(info, RCHAR_A_KEY_NAME, "no key of that name", ret);
+	return ret;
 }
 
 /* ---- dumps ---- */
@@ -261,6 +253,13 @@ static int fill_link_for_admin(struct sk_buff *skb, const void *obj)
 static int fill_session(struct sk_buff *skb, const void *obj)
 {
 	return rchar_fill_session(skb, (struct rchar_session *)obj);
+}
+
+/* Each buffer of the dump has room for the largest channel. */
+static int channel_dump_start(struct netlink_callback *cb)
+{
+	cb->min_dump_alloc = SKB_WITH_OVERHEAD(8192UL);
+	return 0;
 }
 
 static int channel_dump(struct sk_buff *skb, struct netlink_callback *cb)
@@ -418,6 +417,7 @@ static const struct genl_ops ops[] = {
 	{
 		.cmd = RCHAR_CMD_CHANNEL_GET,
 		.doit = channel_get,
+		.start = channel_dump_start,
 		.dumpit = channel_dump,
 		.policy = rchar_parse_name_policy,
 		.maxattr = RCHAR_A_CHANNEL_MAX,

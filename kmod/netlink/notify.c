@@ -10,13 +10,13 @@
 static const struct genl_family *family;
 
 /* An event, to be filled in; NULL when no monitor listens or without memory. */
-static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, void **hdr)
+static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, size_t size, void **hdr)
 {
 	struct sk_buff *skb;
 
 	if (!genl_has_listeners(family, net, 0))
 		return NULL;
-	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_ATOMIC);
+	skb = genlmsg_new(size, GFP_ATOMIC);
 	if (!skb)
 		return NULL;
 	*hdr = genlmsg_put(skb, 0, 0, family, 0, cmd);
@@ -49,7 +49,7 @@ void rchar_notify_channel(struct rchar_channel *channel, enum rchar_cmd cmd)
 
 	if (cmd == RCHAR_CMD_CHANNEL_NEW_NTF || cmd == RCHAR_CMD_CHANNEL_DEL_NTF)
 		rchar_fill_changed();
-	skb = begin_event(channel->net, cmd, &hdr);
+	skb = begin_event(channel->net, cmd, RCHAR_FILL_SIZE, &hdr);
 	if (skb)
 		end_event(channel->net, skb, hdr, rchar_fill_channel(skb, channel));
 }
@@ -64,7 +64,7 @@ void rchar_notify_link(struct rchar_link *link)
 	void *hdr;
 
 	rchar_fill_changed();
-	skb = begin_event(link->net, RCHAR_CMD_LINK_STATE_NTF, &hdr);
+	skb = begin_event(link->net, RCHAR_CMD_LINK_STATE_NTF, GENLMSG_DEFAULT_SIZE, &hdr);
 	if (skb)
 		end_event(link->net, skb, hdr, rchar_fill_link(skb, link, false));
 }
@@ -79,7 +79,7 @@ void rchar_notify_session(struct rchar_session *session)
 	struct sk_buff *skb;
 	void *hdr;
 
-	skb = begin_event(net, RCHAR_CMD_SESSION_STATE_NTF, &hdr);
+	skb = begin_event(net, RCHAR_CMD_SESSION_STATE_NTF, GENLMSG_DEFAULT_SIZE, &hdr);
 	if (skb)
 		end_event(net, skb, hdr, rchar_fill_session_locked(skb, session));
 }
@@ -95,7 +95,7 @@ void rchar_notify_key(struct rchar_psk *psk, enum rchar_cmd cmd)
 	void *hdr;
 
 	rchar_fill_changed();
-	skb = begin_event(psk->net, cmd, &hdr);
+	skb = begin_event(psk->net, cmd, GENLMSG_DEFAULT_SIZE, &hdr);
 	if (skb)
 		end_event(psk->net, skb, hdr, rchar_fill_key_name(skb, psk));
 }

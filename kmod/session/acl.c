@@ -103,22 +103,19 @@ struct rchar_psk *rchar_acl_psk(const struct rchar_acl *acl)
 	return acl && acl->nr_psks ? acl->psks[0] : NULL;
 }
 
-/**
- * rchar_acl_has_key() - is a key good enough for a list?
- * @acl: the list, or NULL
- * @psk: key that the peer proved to have, or NULL
- *
- * A deleted key is not: its place in the list still keeps out peers without a key.
+/*
+ * Is a key good enough for a list? A deleted key is not: its place in the list still keeps out peers
+ * without a key.
  */
-bool rchar_acl_has_key(const struct rchar_acl *acl, const struct rchar_psk *psk)
+static bool acl_has_key(const struct rchar_acl *acl, const struct rchar_psk *psk)
 {
 	unsigned int i;
 
-	if (!acl || !acl->nr_psks)
+	if (!acl->nr_psks)
 		return true;
 	for (i = 0; psk && i < acl->nr_psks; i++)
 		if (acl->psks[i] == psk)
-			return !rchar_psk_deleted(psk);
+			return true;
 	return false;
 }
 
@@ -142,27 +139,47 @@ static bool prefix_covers(const struct rchar_prefix *prefix, const struct sockad
 	return ipv6_prefix_equal(&a, &p, bits);
 }
 
+static bool acl_has_address(const struct rchar_acl *acl, const struct sockaddr_storage *peer)
+{
+	unsigned int i;
+
+	if (!acl->nr_prefixes)
+		return true;
+	for (i = 0; i < acl->nr_prefixes; i++)
+		if (prefix_covers(&acl->prefixes[i], peer))
+			return true;
+	return false;
+}
+
 /**
- * rchar_acl_permits() - may the peer of a link open the channel?
+ * rchar_acl_permits() - may a peer open the channel?
+ * @acl: the list, or NULL
+ * @peer: address of the peer
+ * @psk: key that the peer proved to have, or NULL
+ *
+ * Context: any but hard interrupt.
+ */
+bool rchar_acl_permits(const struct rchar_acl *acl, const struct sockaddr_storage *peer,
+		       const struct rchar_psk *psk)
+{
+	if (rchar_psk_deleted(psk))
+		return false;
+	return !acl || (acl_has_key(acl, psk) && acl_has_address(acl, peer));
+}
+
+/**
+ * rchar_acl_permits_link() - may the peer of a link open the channel?
  * @acl: the list, or NULL
  * @link: the link
  *
  * Context: any but hard interrupt.
  */
-bool rchar_acl_permits(const struct rchar_acl *acl, struct rchar_link *link)
+bool rchar_acl_permits_link(const struct rchar_acl *acl, struct rchar_link *link)
 {
 	struct sockaddr_storage peer;
-	unsigned int i;
 
-	if (!rchar_acl_has_key(acl, link->psk))
-		return false;
-	if (!acl || !acl->nr_prefixes)
-		return true;
 	rchar_link_ends(link, NULL, &peer);
-	for (i = 0; i < acl->nr_prefixes; i++)
-		if (prefix_covers(&acl->prefixes[i], &peer))
-			return true;
-	return false;
+	return rchar_acl_permits(acl, &peer, link->psk);
 }
 
 /**

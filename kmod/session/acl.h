@@ -8,13 +8,13 @@
 #define RCHAR_ACL_H
 
 #include <linux/rcupdate.h>
+#include <linux/socket.h>
 #include <linux/types.h>
 #include "uapi/linux/rdma_char.h"
 
 struct net;
 struct rchar_link;
 struct rchar_psk;
-struct sockaddr_storage;
 
 /**
  * struct rchar_acl - an access list
@@ -41,8 +41,9 @@ struct rchar_acl *rchar_acl_copy(const struct rchar_acl *acl, bool psks, bool pr
 void rchar_acl_add_psk(struct rchar_acl *acl, struct rchar_psk *psk);
 void rchar_acl_put(struct rchar_acl *acl);
 struct rchar_psk *rchar_acl_psk(const struct rchar_acl *acl);
-bool rchar_acl_has_key(const struct rchar_acl *acl, const struct rchar_psk *psk);
-bool rchar_acl_permits(const struct rchar_acl *acl, struct rchar_link *link);
+bool rchar_acl_permits(const struct rchar_acl *acl, const struct sockaddr_storage *peer,
+		       const struct rchar_psk *psk);
+bool rchar_acl_permits_link(const struct rchar_acl *acl, struct rchar_link *link);
 bool rchar_acl_guarded(void);
 
 #endif /* RCHAR_ACL_H */

@@ -8,6 +8,7 @@
 #include "channel.h"
 #include "link/link.h"
 #include "link/listener.h"
+#include "link/psk.h"
 #include "session.h"
 #include "type.h"
 
@@ -33,7 +34,9 @@ static int admin_attach(struct rchar_channel *channel)
 		channel->listener = rchar_listener_get(channel->net, &config->local);
 	else
 		channel->link = admin_connect(channel, rchar_channel_acl(channel));
-	return channel->listener || channel->link ? 0 : -ENOMEM;
+	if (channel->listener || channel->link)
+		return 0;
+	return rchar_psk_deleted(rchar_acl_psk(rchar_channel_acl(channel))) ? -ENOENT : -ENOMEM;
 }
 
 /*
@@ -81,6 +84,20 @@ static void fail_sessions(struct rchar_channel *channel)
 		channel->type->channel_dead(channel);
 }
 
+/* Give a channel another access list, and perhaps another link. */
+static void admin_swap_acl(struct rchar_channel *channel, struct rchar_acl *acl,
+			   struct rchar_link *link)
+{
+	struct rchar_acl *old;
+
+	spin_lock_bh(&channel->lock);
+	old = rcu_replace_pointer(channel->acl, acl, lockdep_is_held(&channel->lock));
+	if (link)
+		WRITE_ONCE(channel->link, link);
+	spin_unlock_bh(&channel->lock);
+	rchar_acl_put(old);
+}
+
 static void admin_detach(struct rchar_channel *channel)
 {
 	if (channel->listener)
@@ -88,6 +105,8 @@ static void admin_detach(struct rchar_channel *channel)
 	WRITE_ONCE(channel->listener, NULL);
 	if (channel->link)
 		rchar_link_unuse(channel->link);
+	/* Files that stay open keep the channel, and guard nothing. */
+	admin_swap_acl(channel, NULL, NULL);
 }
 
 static int admin_add(struct rchar_channel *channel, struct netlink_ext_ack *extack)
@@ -157,7 +176,7 @@ static bool permits_session(const struct rchar_acl *acl, struct rchar_session *s
 	spin_lock_bh(&s->lock);
 	link = s->link; /* set once, and held by the session; NULL while it waits for a peer */
 	spin_unlock_bh(&s->lock);
-	return !link || rchar_acl_permits(acl, link);
+	return !link || rchar_acl_permits_link(acl, link);
 }
 
 /*
@@ -185,16 +204,6 @@ static void deny_sessions(struct rchar_channel *channel, const struct rchar_acl 
 	spin_unlock_bh(&channel->lock);
 }
 
-static void admin_swap_acl(struct rchar_channel *channel, struct rchar_acl *acl,
-			   struct rchar_link *link)
-{
-	spin_lock_bh(&channel->lock);
-	rcu_assign_pointer(channel->acl, acl);
-	if (link)
-		WRITE_ONCE(channel->link, link);
-	spin_unlock_bh(&channel->lock);
-}
-
 /**
  * rchar_channel_set_acl() - change the keys and addresses of a channel
  * @channel: the channel
@@ -204,11 +213,10 @@ static void admin_swap_acl(struct rchar_channel *channel, struct rchar_acl *acl,
  * channel gets another link; its sessions stay on the link on which they were opened.
  *
  * Context: process, with rchar_channel_config_lock().
- * Return: 0; -ENODEV when the channel was deleted; -ENOMEM.
+ * Return: 0; -ENODEV when the channel was deleted; -ENOENT when the key was; -ENOMEM.
  */
 int rchar_channel_set_acl(struct rchar_channel *channel, struct rchar_acl *acl)
 {
-	struct rchar_acl *old = rchar_channel_acl(channel);
 	struct rchar_link *old_link = channel->link, *link = NULL;
 
 	if (channel->dead) {
@@ -218,12 +226,13 @@ int rchar_channel_set_acl(struct rchar_channel *channel, struct rchar_acl *acl)
 	if (old_link && rchar_acl_psk(acl) != old_link->psk) {
 		link = admin_connect(channel, acl);
 		if (!link) {
+			int ret = rchar_psk_deleted(rchar_acl_psk(acl)) ? -ENOENT : -ENOMEM;
+
 			rchar_acl_put(acl);
-			return -ENOMEM;
+			return ret;
 		}
 	}
 	admin_swap_acl(channel, acl, link);
-	rchar_acl_put(old);
 	if (link) {
 		/* rchar_channel_state() may be looking at the old link. */
 		synchronize_rcu();

@@ -171,12 +171,14 @@ struct rchar_acl *rchar_channel_acl(struct rchar_channel *channel)
  * rchar_channel_admits() - may a peer connect, because of any channel that listens at an address?
  * @net: network namespace
  * @local: the address and port to which the peer connects
+ * @peer: address of the peer
  * @psk: key that the peer proved to have, or NULL
  *
  * Context: process. The walk is as long as the administrator's list of channels.
  * Return: 0; NOT_AUTHORISED; BUSY when no channel listens there yet, or any more.
  */
 enum rchar_reason rchar_channel_admits(struct net *net, const struct sockaddr_storage *local,
+				       const struct sockaddr_storage *peer,
 				       const struct rchar_psk *psk)
 {
 	enum rchar_reason reason = RCHAR_REASON_BUSY;
@@ -188,7 +190,7 @@ enum rchar_reason rchar_channel_admits(struct net *net, const struct sockaddr_st
 		if (channel->net != net || !listens_at(channel, local))
 			continue;
 		reason = RCHAR_REASON_NOT_AUTHORISED;
-		if (rchar_acl_has_key(rcu_dereference(channel->acl), psk)) {
+		if (rchar_acl_permits(rcu_dereference(channel->acl), peer, psk)) {
 			reason = RCHAR_REASON_NONE;
 			break;
 		}

@@ -151,6 +151,7 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 						   const struct sockaddr_storage *local,
 						   const char *name);
 enum rchar_reason rchar_channel_admits(struct net *net, const struct sockaddr_storage *local,
+				       const struct sockaddr_storage *peer,
 				       const struct rchar_psk *psk);
 struct rchar_acl *rchar_channel_acl(struct rchar_channel *channel);
 struct rchar_channel *rchar_channel_next(u32 *id);

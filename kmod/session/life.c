@@ -172,6 +172,19 @@ void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason
 }
 
 /**
+ * rchar_session_cut_locked() - rchar_session_cut() for callers that hold the lock
+ * @s: the session, not in the backlog; its lock is held, and the caller has its own reference
+ * @reason: why the session ends
+ */
+void rchar_session_cut_locked(struct rchar_session *s, enum rchar_reason reason)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state == RCHAR_SESSION_OPENING)
+		note_open_failure(s, reason);
+	rchar_session_die(s, reason, session_errno(s, reason));
+}
+
+/**
  * rchar_session_fail() - end a session from this side, with RESET if the peer knows the session
  * @session: the session; the caller holds a reference
  * @reason: why the session ends; sent to the peer
@@ -181,6 +194,31 @@ void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason)
 	spin_lock_bh(&session->lock);
 	rchar_session_fail_locked(session, reason);
 	spin_unlock_bh(&session->lock);
+}
+
+/* End a session that its peer, or its channel, has lost. The backlog drops its received bytes. */
+static void session_remove(struct rchar_session *session, enum rchar_reason reason,
+			   void (*end)(struct rchar_session *s, enum rchar_reason reason))
+{
+	struct rchar_channel *channel = session->channel;
+	LIST_HEAD(dropped);
+	bool waiting;
+
+	spin_lock_bh(&channel->lock);
+	waiting = session->in_backlog;
+	if (waiting)
+		rchar_session_unlist_waiting(session);
+	spin_unlock_bh(&channel->lock);
+	spin_lock_bh(&session->lock);
+	end(session, reason);
+	if (waiting) {
+		drop_received(session, &dropped);
+		rchar_session_recount(session);
+	}
+	spin_unlock_bh(&session->lock);
+	rchar_seg_free_list(&dropped);
+	if (waiting)
+		rchar_session_put(session); /* the backlog's reference; never the last */
 }
 
 /**
@@ -194,25 +232,21 @@ void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason)
  */
 void rchar_session_delete(struct rchar_session *session, enum rchar_reason reason)
 {
-	struct rchar_channel *channel = session->channel;
-	LIST_HEAD(dropped);
-	bool waiting;
+	session_remove(session, reason, rchar_session_fail_locked);
+}
 
-	spin_lock_bh(&channel->lock);
-	waiting = session->in_backlog;
-	if (waiting)
-		rchar_session_unlist_waiting(session);
-	spin_unlock_bh(&channel->lock);
-	spin_lock_bh(&session->lock);
-	rchar_session_fail_locked(session, reason);
-	if (waiting) {
-		drop_received(session, &dropped);
-		rchar_session_recount(session);
-	}
-	spin_unlock_bh(&session->lock);
-	rchar_seg_free_list(&dropped);
-	if (waiting)
-		rchar_session_put(session); /* the backlog's reference; never the last */
+/**
+ * rchar_session_cut() - end a session whose link never carries a frame again
+ * @session: the session; the caller holds a reference
+ * @reason: why the session ends; the peer is not told
+ *
+ * As rchar_session_delete() otherwise.
+ *
+ * Context: process.
+ */
+void rchar_session_cut(struct rchar_session *session, enum rchar_reason reason)
+{
+	session_remove(session, reason, rchar_session_cut_locked);
 }
 
 /**

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Events of a link for its sessions: the operations that the link layer calls. */
+#include "acl.h"
 #include "channel.h"
 #include "link/txbuf.h"
 #include "session_priv.h"
@@ -98,16 +99,36 @@ static void denied_one(struct rchar_session *s, unsigned long reason)
 		rchar_session_fail_locked(s, reason);
 }
 
-/* The connection is cut, too: the peer gets no RESET. */
-static void cut_one(struct rchar_session *s, unsigned long reason)
+static void session_denied(struct rchar_link *link, enum rchar_reason reason)
 {
-	denied_one(s, reason);
-	rchar_session_die(s, reason, -ECONNRESET);
+	for_each(link, denied_one, reason);
 }
 
-static void session_denied(struct rchar_link *link, enum rchar_reason reason, bool all)
+static void session_cut(struct rchar_link *link, enum rchar_reason reason)
 {
-	for_each(link, all ? cut_one : denied_one, reason);
+	struct rchar_session *s;
+	u32 id = 0;
+
+	while ((s = rchar_session_next(link, &id))) {
+		rchar_session_cut(s, reason);
+		rchar_session_put(s);
+	}
+}
+
+static void moved_one(struct rchar_session *s, unsigned long arg)
+{
+	bool permitted;
+
+	rcu_read_lock();
+	permitted = rchar_acl_permits_link(rcu_dereference(s->channel->acl), s->link);
+	rcu_read_unlock();
+	if (!permitted)
+		rchar_session_fail_locked(s, RCHAR_REASON_NOT_AUTHORISED);
+}
+
+static void session_moved(struct rchar_link *link)
+{
+	for_each(link, moved_one, 0);
 }
 
 static void expire_one(struct rchar_session *s, unsigned long down_ms)
@@ -134,6 +155,8 @@ const struct rchar_link_ops rchar_session_link_ops = {
 	.up = session_up,
 	.lost = session_lost,
 	.denied = session_denied,
+	.cut = session_cut,
+	.moved = session_moved,
 	.admits = rchar_channel_admits,
 	.expire = session_expire,
 	.traffic = &session_traffic_ops,

@@ -24,10 +24,6 @@ static int start_opening(struct rchar_session *s, struct rchar_link *link)
 	u32 id;
 
 	lockdep_assert_held(&s->lock);
-	if (rchar_psk_deleted(link->psk)) {
-		s->state = RCHAR_SESSION_DEAD;
-		return -EACCES;
-	}
 	if (xa_alloc_cyclic_bh(&link->sessions, &id, s, xa_limit_32b, &link->next_session,
 			       GFP_ATOMIC) < 0) {
 		s->state = RCHAR_SESSION_DEAD;
@@ -35,6 +31,12 @@ static int start_opening(struct rchar_session *s, struct rchar_link *link)
 	}
 	rchar_session_get(s); /* the table's reference */
 	rchar_session_bind(s, link, id);
+	/* Either this looks after rchar_psk_del(), or the walk of link_cut() finds the session. */
+	smp_mb();
+	if (rchar_psk_deleted(link->psk)) {
+		rchar_session_cut_locked(s, RCHAR_REASON_KEY_DELETED);
+		return 0;
+	}
 	/* When the link is down, session_up() sends OPEN later. */
 	if (READ_ONCE(link->state) == RCHAR_LINK_UP)
 		s->wanted |= BIT(RCHAR_OP_OPEN);
@@ -169,8 +171,7 @@ static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_
  *
  * Context: process.
  * Return: the session, with a reference for the file; open() has to wait while
- * rchar_session_opening(). ERR_PTR(-ENODEV) when the channel is deleted; ERR_PTR(-EACCES) when its
- * key is; ERR_PTR(-ENOMEM).
+ * rchar_session_opening(). ERR_PTR(-ENODEV) when the channel is deleted; ERR_PTR(-ENOMEM).
  */
 struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags)
 {
@@ -296,9 +297,9 @@ static enum rchar_reason receive_open_locked(struct rchar_channel *channel, stru
 {
 	lockdep_assert_held(&channel->lock);
 	/* With the lock, so that a session is refused, or ended by rchar_channel_set_acl(). */
-	if (!rchar_acl_permits(rcu_dereference_protected(channel->acl,
-							 lockdep_is_held(&channel->lock)),
-			       link))
+	if (!rchar_acl_permits_link(rcu_dereference_protected(channel->acl,
+							      lockdep_is_held(&channel->lock)),
+				    link))
 		return RCHAR_REASON_NOT_AUTHORISED;
 	if (channel->config.type != open->type)
 		return RCHAR_REASON_WRONG_TYPE;

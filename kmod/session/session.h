@@ -224,6 +224,7 @@ void rchar_session_consume(struct rchar_session *session, u32 bytes);
 
 /* ---- for channels, links and netlink ---- */
 void rchar_session_delete(struct rchar_session *session, enum rchar_reason reason);
+void rchar_session_cut(struct rchar_session *session, enum rchar_reason reason);
 void rchar_session_fail(struct rchar_session *session, enum rchar_reason reason);
 struct rchar_session *rchar_session_find(struct rchar_link *link, u32 id);
 struct rchar_session *rchar_session_next(struct rchar_link *link, u32 *id);

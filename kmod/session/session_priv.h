@@ -75,6 +75,7 @@ void rchar_session_queue_payload(struct rchar_session *s, struct rchar_rxbuf *rx
 void rchar_session_tell_reader(struct rchar_session *s);
 void rchar_session_deliver(struct rchar_session *s, struct list_head *segs);
 void rchar_session_die(struct rchar_session *s, enum rchar_reason reason, int error);
+void rchar_session_cut_locked(struct rchar_session *s, enum rchar_reason reason);
 void rchar_session_fail_locked(struct rchar_session *s, enum rchar_reason reason);
 void rchar_session_maybe_finish(struct rchar_session *s);
 void rchar_session_shut(struct rchar_session *s, u8 halves);

@@ -265,6 +265,30 @@ static void recorded(void)
 	hang_up(&one);
 }
 
+/* Copies of one request cannot take all places of the peer: one of them is under way at a time. */
+static void copies(void)
+{
+	struct spoiler s = { .flip = -1, .key = &key };
+	struct rchar_wire_privdata req;
+	struct transcript t, t2;
+	struct conn one, two;
+	bool ok;
+
+	good_request(&req);
+	begin(&one, &t, &req, &s);
+	ok = finish(&one, &t) == RDMA_CM_EVENT_ESTABLISHED;
+	begin(&two, &t2, &req, &s);
+	ok = ok && finish(&two, &t2) == RDMA_CM_EVENT_REJECTED &&
+	     two.reject_reason == RCHAR_REASON_BUSY;
+	hang_up(&two);
+	/* A later attempt is no copy. */
+	req.attempt = htole32(2);
+	ok = ok && keyed_link(&two, &t2, &req, &key) && alive(&two);
+	result("a_copy_of_a_request_that_is_under_way", ok);
+	hang_up(&two);
+	hang_up(&one);
+}
+
 /* HELLO with a MAC that is not that of this handshake. */
 static void hello_with(const char *name, void (*make)(uint8_t *mac, const struct transcript *t))
 {
@@ -513,6 +537,7 @@ int main(int argc, char **argv)
 	the_document_suffices();
 	requests();
 	recorded();
+	copies();
 	hello_with("a_hello_without_a_mac", no_mac);
 	hello_with("a_hello_with_a_changed_mac", changed_mac);
 	hello_with("a_hello_with_the_mac_of_ready", mac_of_ready);

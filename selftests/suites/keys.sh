@@ -258,6 +258,9 @@ keys_rotate_under_64_sessions() {
 
 allow_bounds_addresses() {
 	pair s stream "allow 10.0.0.3/32" ""
+	[ "$(opens s)" = EACCES ]
+	# Another channel lets that address connect, and does not open this one.
+	rchar add o stream listen 10.0.0.1
 	until_true is_state s up b
 	[ "$(opens s)" = EACCES ]
 	rchar set s allow 10.0.0.3,10.0.0.0/30
@@ -286,6 +289,55 @@ a_keyed_link_follows_its_peer() {
 	wait $writer
 	[ "$(timeout 60 cat /dev/rchar/s)" = "$(printf 'one\ntwo')" ]
 	on b 'rm -f /tmp/go; ip addr add 10.0.0.2/24 dev net0; ip addr del 10.0.0.9/24 dev net0'
+	clean
+}
+
+# The right address is asked for again where the peer has moved to.
+a_peer_that_moves_out_of_allow_loses_its_sessions() {
+	local id
+
+	on b 'echo 1 >/proc/sys/net/ipv4/conf/all/promote_secondaries; ip addr add 10.0.0.9/24 dev net0'
+	pair s stream "keys kb allow 10.0.0.2/32" "key kb"
+	rchar add o stream listen 10.0.0.1 keys kb
+	until_true is_state s up b
+	on b 'exec 3<>/dev/rchar/s; cat <&3; echo "status $?"' >/tmp/ended &
+	local loser=$!
+	until_true eval 'rchar session | grep -q "state waiting"'
+	id=$(rchar link | sed -n 's/: from.*//p')
+	on b ip addr del 10.0.0.2/24 dev net0
+	rchar link reset "$id"
+	wait $loser
+	grep -q 'status 1' /tmp/ended
+	rchar link | grep -q "^$id: from 10.0.0.9"
+	on b 'ip addr add 10.0.0.2/24 dev net0; ip addr del 10.0.0.9/24 dev net0'
+	clean
+}
+
+# 64 keys with the longest names, and 64 prefixes: shown, and told in events.
+full_lists_are_shown() {
+	local i names=() prefixes=() name
+
+	rchar -j monitor >/tmp/full-events &
+	local mon=$!
+	until_true eval 'rchar add ear stream listen 10.0.0.1:7500; rchar del ear; [ -s /tmp/full-events ]'
+	for ((i = 0; i < 64; i++)); do
+		name=$(printf 'k%030d' $i)
+		rchar key gen | rchar key add "$name"
+		names+=("$name")
+		prefixes+=("fd00:$i::/32")
+	done
+	rchar add full stream listen 10.0.0.1 keys "$(IFS=,; echo "${names[*]}")" \
+		allow "$(IFS=,; echo "${prefixes[*]}")"
+	[ "$(rchar -j show full | grep -o 'k0[0-9]*' | wc -l)" = 64 ]
+	[ "$(rchar -j show full | grep -o 'fd00:' | wc -l)" = 64 ]
+	[ "$(rchar show | grep -o 'k0[0-9]*' | wc -l)" = 64 ]
+	rchar set full window 128k
+	until_true grep -q '"event":"channel-set","name":"full"' /tmp/full-events
+	for name in "${names[@]}"; do rchar key del "$name"; done
+	[ "$(rchar -j show full | grep -o '"keys_deleted".*\]' | grep -o 'k0[0-9]*' | wc -l)" = 64 ]
+	expect_status 2 rchar set full keys "$(IFS=,; echo "${names[*]}")"
+	kill $mon
+	wait $mon || true
 	clean
 }
 
@@ -342,7 +394,7 @@ hostile_peers_get_nowhere() {
 	clean
 }
 
-plan 18
+plan 20
 run keys_are_added
 run the_right_key_opens_every_type
 run a_wrong_key_is_eacces
@@ -358,6 +410,8 @@ run set_keys_ends_only_who_lost_the_right
 run keys_rotate_under_64_sessions
 run allow_bounds_addresses
 run a_keyed_link_follows_its_peer
+run a_peer_that_moves_out_of_allow_loses_its_sessions
+run full_lists_are_shown
 run links_survive_loss_with_keys
 run secrets_are_read_with_care
 run hostile_peers_get_nowhere
