@@ -347,7 +347,7 @@ static long op_splice(void)
 {
 	long ret = splice(srv, NULL, pipes[1], NULL, 20000, 0);
 
-	/* Up to 6.4 that is what generic_file_splice_read() makes of no memory. */
+	/* That is what generic_file_splice_read() makes of no memory; not copy_splice_read(). */
 	if (ret < 0 && errno == EAGAIN)
 		errno = ENOMEM;
 	return ret;
