@@ -168,7 +168,7 @@ char *half_mapped(void)
 	return p;
 }
 
-/* The largest number that a command prints behind a key of JSON; -1: there is none. */
+/* The largest number that a command prints after a key of JSON; -1: there is none. */
 long largest(const char *command, const char *key)
 {
 	static char text[65536];

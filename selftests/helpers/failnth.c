@@ -643,6 +643,114 @@ static void undo_reset(long ret)
 	arrives(0);
 }
 
+/* ---- keys ---- */
+
+static void request_key(int cmd, const char *name)
+{
+	genl_begin(family, cmd, 0);
+	genl_put_str(RCHAR_A_KEY_NAME, name);
+}
+
+static void request_key_new(const char *name, char fill)
+{
+	char secret[RCHAR_KEY_LEN];
+
+	memset(secret, fill, sizeof(secret));
+	request_key(RCHAR_CMD_KEY_NEW, name);
+	genl_put(RCHAR_A_KEY_SECRET, secret, sizeof(secret));
+}
+
+static long op_key_new(void)
+{
+	request_key_new("fresh", 1);
+	return transact();
+}
+
+static void undo_key_new(long ret)
+{
+	int err;
+
+	fresh();
+	request_key(RCHAR_CMD_KEY_DEL, "fresh");
+	err = genl_transact();
+	MUST(err == 0 || (ret < 0 && err == ENOENT));
+}
+
+static void setup_key(void)
+{
+	fresh();
+	request_key_new("fresh", 1);
+	MUST(genl_transact() == 0);
+	fresh();
+}
+
+static long op_key_del(void)
+{
+	request_key(RCHAR_CMD_KEY_DEL, "fresh");
+	return transact();
+}
+
+static void undo_key_del(long ret)
+{
+	int err;
+
+	fresh();
+	request_key(RCHAR_CMD_KEY_DEL, "fresh");
+	err = genl_transact();
+	MUST(err == ENOENT || (ret < 0 && !err));
+}
+
+static long op_dump_keys(void)
+{
+	return dump(RCHAR_CMD_KEY_GET);
+}
+
+static void two_keys(void)
+{
+	fresh();
+	request_key_new("one", 2);
+	MUST(genl_transact() == 0);
+	request_key_new("two", 3);
+	MUST(genl_transact() == 0);
+}
+
+static long op_add_with_keys(void)
+{
+	request_add(RCHAR_ROLE_LISTEN);
+	genl_put_str(RCHAR_A_CHANNEL_KEY, "one");
+	genl_put_str(RCHAR_A_CHANNEL_KEY, "two");
+	return transact();
+}
+
+/* From one to two and back: another link each time. */
+static long op_set_key(void)
+{
+	static bool odd;
+
+	request_named(RCHAR_CMD_CHANNEL_SET);
+	genl_put_str(RCHAR_A_CHANNEL_KEY, odd ? "one" : "two");
+	odd = !odd;
+	return transact();
+}
+
+static void setup_key_connect(void)
+{
+	fresh();
+	request_add(RCHAR_ROLE_CONNECT);
+	genl_put_str(RCHAR_A_CHANNEL_KEY, "one");
+	MUST(genl_transact() == 0);
+	fresh();
+}
+
+static void no_keys(void)
+{
+	undo_add(0);
+	request_key(RCHAR_CMD_KEY_DEL, "one");
+	MUST(genl_transact() == 0);
+	request_key(RCHAR_CMD_KEY_DEL, "two");
+	MUST(genl_transact() == 0);
+}
+
 /* ---- the sweep ---- */
 
 static const struct operation {
@@ -688,6 +796,12 @@ static const struct operation {
 	{ "session_get_dump", streams, fresh, op_dump_sessions, NULL },
 	{ "info_get", NULL, fresh, op_info_get, NULL },
 	{ "channel_del", del_new, setup_new, op_del, undo_del },
+	{ "key_new", NULL, fresh, op_key_new, undo_key_new },
+	{ "key_del", NULL, setup_key, op_key_del, undo_key_del },
+	{ "channel_new_keys", two_keys, fresh, op_add_with_keys, undo_add },
+	{ "channel_set_key", setup_key_connect, fresh, op_set_key, NULL },
+	{ "key_get_dump", NULL, fresh, op_dump_keys, NULL },
+	{ "channel_get_dump_without_keys", no_keys, fresh, op_dump_channels, NULL },
 	{ "session_kill", streams, setup_ids, op_session_kill, NULL },
 	{ "link_reset", streams, setup_ids, op_link_reset, undo_reset },
 };

@@ -248,6 +248,128 @@ static void check(const char *name, bool ok)
 	test_result(ok, name, "%s", "");
 }
 
+static void key(int cmd, const char *name, int len)
+{
+	static const char secret[64] = { 1, 2, 3 };
+
+	genl_begin(family, cmd, 0);
+	if (name)
+		genl_put_str(RCHAR_A_KEY_NAME, name);
+	if (len)
+		genl_put(RCHAR_A_KEY_SECRET, secret, len);
+}
+
+static void listen_with_keys(const char *one, const char *two)
+{
+	new_channel("guarded");
+	genl_put_str(RCHAR_A_CHANNEL_KEY, one);
+	if (two)
+		genl_put_str(RCHAR_A_CHANNEL_KEY, two);
+}
+
+static void listen_from(int family_of_prefix, int bits, int first, int reserved)
+{
+	struct rchar_prefix p = { .family = family_of_prefix, .bits = bits, .reserved = reserved };
+
+	p.addr[0] = first;
+	new_channel("guarded");
+	genl_put(RCHAR_A_CHANNEL_ALLOW, &p, sizeof(p));
+}
+
+static void bad_keys(void)
+{
+	char name[32];
+	int i;
+
+	key(RCHAR_CMD_KEY_NEW, NULL, 32);
+	expect("key_without_a_name", EINVAL);
+	key(RCHAR_CMD_KEY_NEW, "a b", 32);
+	expect("key_with_a_bad_name", EINVAL);
+	key(RCHAR_CMD_KEY_NEW, "k", 0);
+	expect("key_without_a_secret", EINVAL);
+	key(RCHAR_CMD_KEY_NEW, "k", 31);
+	expect("key_of_31_bytes", EINVAL);
+	key(RCHAR_CMD_KEY_NEW, "k", 33);
+	expect("key_of_33_bytes", EINVAL);
+	genl_begin(family, RCHAR_CMD_KEY_NEW, 0);
+	genl_put_str(RCHAR_A_KEY_NAME, "k");
+	genl_put(RCHAR_A_KEY_SECRET,
+		 "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 32);
+	expect("key_of_zeros", EINVAL);
+	key(RCHAR_CMD_KEY_NEW, "k", 32);
+	genl_put_str(RCHAR_A_KEY_NAME, "l");
+	expect("key_with_two_names", EINVAL);
+	key(RCHAR_CMD_KEY_NEW, "k", 32);
+	expect("a_good_key", 0);
+	key(RCHAR_CMD_KEY_NEW, "l", 32);
+	expect("key_with_the_secret_of_another", EEXIST);
+	key(RCHAR_CMD_KEY_DEL, "l", 0);
+	expect("del_of_no_key", ENOENT);
+	key(RCHAR_CMD_KEY_DEL, "k", 32);
+	expect("del_with_a_secret", EINVAL);
+
+	listen_with_keys("nosuch", NULL);
+	expect("listen_with_an_unknown_key", ENOENT);
+	listen_with_keys("k", "k");
+	expect("listen_with_a_key_twice", EINVAL);
+	listen_with_keys("", "k");
+	expect("listen_with_no_key_and_a_key", EINVAL);
+	listen_with_keys("k", "a b");
+	expect("listen_with_a_bad_key_name", EINVAL);
+	new_channel("guarded");
+	for (i = 0; i < RCHAR_KEYS_MAX + 1; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		genl_put_str(RCHAR_A_CHANNEL_KEY, i ? name : "k");
+	}
+	expect("listen_with_unknown_keys", ENOENT);
+	genl_new_channel(family, "guarded", RCHAR_TYPE_STREAM, RCHAR_ROLE_CONNECT);
+	genl_put_str(RCHAR_A_CHANNEL_KEY, "k");
+	genl_put_str(RCHAR_A_CHANNEL_KEY, "k");
+	expect("connect_with_two_keys", EINVAL);
+	listen_from(AF_UNIX, 8, 10, 0);
+	expect("allow_of_no_family", EINVAL);
+	listen_from(AF_INET, 33, 10, 0);
+	expect("allow_of_33_bits", EINVAL);
+	listen_from(AF_INET6, 129, 10, 0);
+	expect("allow_of_129_bits", EINVAL);
+	listen_from(AF_INET, 4, 10, 0);
+	expect("allow_with_bits_after_the_prefix", EINVAL);
+	listen_from(AF_INET, 8, 10, 1);
+	expect("allow_with_a_reserved_byte", EINVAL);
+	new_channel("guarded");
+	genl_put(RCHAR_A_CHANNEL_ALLOW, "short", 5);
+	expect("allow_cut_short", ERANGE);
+	listen_from(AF_INET, 8, 10, 0);
+	for (i = 0; i < RCHAR_PREFIXES_MAX; i++) {
+		struct rchar_prefix p = { .family = AF_INET, .bits = 8, .addr = { i + 1 } };
+
+		genl_put(RCHAR_A_CHANNEL_ALLOW, &p, sizeof(p));
+	}
+	expect("allow_of_65_prefixes", E2BIG);
+	genl_new_channel(family, "guarded", RCHAR_TYPE_STREAM, RCHAR_ROLE_CONNECT);
+	genl_put(RCHAR_A_CHANNEL_ALLOW, &(struct rchar_prefix){ .family = AF_INET }, 20);
+	expect("connect_with_allow", EINVAL);
+	listen_with_keys("k", NULL);
+	expect("listen_with_a_good_key", 0);
+	genl_begin(family, RCHAR_CMD_CHANNEL_SET, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "guarded");
+	genl_put_str(RCHAR_A_CHANNEL_KEY, "nosuch");
+	genl_put_u32(RCHAR_A_CHANNEL_BACKLOG, 77);
+	expect("set_of_an_unknown_key", ENOENT);
+	genl_begin(family, RCHAR_CMD_CHANNEL_GET, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "guarded");
+	expect("get_after_a_refused_set", 0);
+	test_result(genl_answer(RCHAR_A_CHANNEL_KEY) &&
+			    !strcmp(genl_answer(RCHAR_A_CHANNEL_KEY), "k") &&
+			    *(const uint32_t *)genl_answer(RCHAR_A_CHANNEL_BACKLOG) != 77,
+		    "a_refused_set_changes_nothing", "%s", "");
+	genl_begin(family, RCHAR_CMD_CHANNEL_DEL, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "guarded");
+	expect("del_of_the_guarded_one", 0);
+	key(RCHAR_CMD_KEY_DEL, "k", 0);
+	expect("del_of_the_good_key", 0);
+}
+
 /* Is there such an attribute in the last link of a dump? */
 static bool link_has(int attr)
 {
@@ -278,6 +400,10 @@ static void unprivileged(void)
 	new_channel("x");
 	got = genl_transact();
 	check("not_root_may_not_add", got == EPERM);
+	key(RCHAR_CMD_KEY_NEW, "k", 32);
+	check("not_root_may_not_add_a_key", genl_transact() == EPERM);
+	genl_begin(family, RCHAR_CMD_KEY_GET, NLM_F_DUMP);
+	check("not_root_may_not_list_keys", genl_transact() == EPERM);
 	genl_begin(family, RCHAR_CMD_INFO_GET, 0);
 	expect("not_root_may_look", 0);
 }
@@ -294,6 +420,7 @@ int main(void)
 	bad_attributes();
 	bad_memory();
 	bad_objects();
+	bad_keys();
 	unprivileged();
 	printf("1..%d\n", test_program.n);
 	return test_program.failed != 0;

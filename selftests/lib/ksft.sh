@@ -7,7 +7,7 @@
 # With names of tests in VM_TEST, separated by commas, the others are skipped. A suite
 # whose tests share something that an earlier one makes (channels, say) names the function
 # that makes it in 'set_up'. It is called before the first test that wants it, and again
-# behind a test that failed; it may be one of the tests.
+# after a test that failed; it may be one of the tests.
 ksft_n=0
 ksft_failed=0
 ksft_left_out=0

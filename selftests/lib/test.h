@@ -179,7 +179,7 @@ static inline void test_sort(const char *const *files)
 	test_program.tests = sorted;
 }
 
-/* The line of a result; MORE, a format, is what stands behind its name. */
+/* The line of a result; MORE, a format, is what follows its name. */
 static inline void __attribute__((format(printf, 3, 4)))
 test_result(bool ok, const char *name, const char *more, ...)
 {
