@@ -2,7 +2,8 @@
 /*
  * Accounts: the bytes and connections that each peer makes this host hold. A peer is an address,
  * and the key that it has proved. All links to one peer share its account, so more links do not
- * raise a peer's limits, and strangers who claim the address of a peer with a key do not lower them.
+ * raise a peer's limits, and strangers who claim the address of a peer with a key do not lower
+ * them.
  * Documentation/design.rst, "What a peer can make this host hold", lists every entry.
  */
 #ifndef RCHAR_ACCOUNT_H

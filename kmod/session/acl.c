@@ -104,8 +104,8 @@ struct rchar_psk *rchar_acl_psk(const struct rchar_acl *acl)
 }
 
 /*
- * Is a key good enough for a list? A deleted key is not: its place in the list still keeps out peers
- * without a key.
+ * Is a key good enough for a list? A deleted key is not, and its place in the list still keeps out
+ * peers without a key.
  */
 static bool acl_has_key(const struct rchar_acl *acl, const struct rchar_psk *psk)
 {

@@ -110,6 +110,8 @@ tell_console &
 teller=$!
 case $what in
 peer)
+	# Half of the links that fuzzpeer makes use this key: 32 bytes, 0 to 31.
+	echo AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= | rchar key add fuzz
 	add_called
 	start_honest
 	fuzzpeer --seed "$seed" --seconds "$seconds" --log "$log" 10.0.0.1 ;;

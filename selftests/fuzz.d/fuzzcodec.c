@@ -275,7 +275,7 @@ static enum rchar_privdata_error conn_expected(const u8 *p, size_t len)
 		return RCHAR_PRIVDATA_VERSION;
 	return p[6] < p[7] && p[7] <= 16 && !zero(p + 8, 8) && le(p + 28, 4) >= 1024 &&
 			       le(p + 28, 4) <= 1 << 20 && le(p + 32, 2) >= 4 &&
-			       le(p + 32, 2) <= 4096 && zero(p + 34, 2) ?
+			       le(p + 32, 2) <= 4096 ?
 		       RCHAR_PRIVDATA_OK :
 		       RCHAR_PRIVDATA_FIELD;
 }

@@ -32,6 +32,7 @@ static struct peer peer;
 static void new_link(struct peer *p)
 {
 	p->nr_lanes = one_in(&p->rng, 4) ? 1 + below(&p->rng, NR_LANES) : 1;
+	p->keyed = one_in(&p->rng, 2);
 	good_request(&p->conn);
 	p->conn.link_id = htole64(rng_next(&p->rng) | 1);
 	p->conn.attempt = htole32(one_in(&p->rng, 4) ? (uint32_t)rng_next(&p->rng) : 1);
@@ -97,6 +98,7 @@ static bool connect_lane(struct peer *p, int index)
 		pump(p, l, 20);
 	atomic_fetch_add(&shared->count[GREET_MS], now_ms() - begun);
 	atomic_fetch_add(&shared->count[UP], l->up);
+	atomic_fetch_add(&shared->count[KEYED], l->up && l->keyed);
 	if (l->up && !one_in(&p->rng, 30))
 		replay(p, l);
 	return l->up;
@@ -300,6 +302,7 @@ static bool connects_well(struct peer *p, bool *busy)
 	long long end;
 	bool ok;
 
+	p->keyed = one_in(&p->rng, 2);
 	good_request(&req);
 	req.link_id = htole64(rng_next(&p->rng) | 1);
 	ok = dial_any(p, l, &req, sizeof(req), 6000) == RDMA_CM_EVENT_ESTABLISHED &&
@@ -421,14 +424,13 @@ int main(int argc, char **argv)
 {
 	struct options o = fuzz_start(argc, argv,
 				      "fuzzpeer --seed S --seconds N [--log FILE] ADDR");
-	static const char *const names[] = { "frames",	 "requests",
-					     "rdmas",	 "good",
-					     "up",	 "refused",
-					     "broken",	 "killed",
-					     "opens",	 "local",
-					     "heard",	 "ms of dialling",
-					     "greeting", "waiting for credits",
+	static const char *const names[] = { "frames",	       "requests", "rdmas",
+					     "good",	       "up",	   "keyed",
+					     "refused",	       "broken",   "killed",
+					     "opens",	       "local",	   "heard",
+					     "ms of dialling", "greeting", "waiting for credits",
 					     "playing" };
+	uint8_t secret[PSK_SECRET_LEN]; /* as fuzz.sh adds it */
 	int last = sizeof(names) / sizeof(names[0]) - 1;
 	long long end = now_ms() + o.seconds * 1000ll;
 	struct rng r = rng_make(o.seed, 0);
@@ -441,6 +443,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "fuzzpeer: no address\n");
 		return 2;
 	}
+	for (i = 0; i < PSK_SECRET_LEN; i++)
+		secret[i] = i;
+	psk_derive(&fuzz_key, secret);
 	while (now_ms() < end && !stuck) {
 		for (i = 0; i < NR_ROLES && !stuck; i++) {
 			if (children[i].pid <= 0)
@@ -458,5 +463,7 @@ int main(int argc, char **argv)
 		       i == last ? "\n" : ", ");
 	if (!atomic_load(&shared->count[GOOD]))
 		finding("no good connection", "at all");
+	if (!atomic_load(&shared->count[KEYED]))
+		finding("no connection with the key", "at all");
 	return fuzz_end();
 }

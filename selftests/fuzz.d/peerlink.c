@@ -13,6 +13,7 @@
 #define MOST_UNDER_WAY (SENDS - 4)
 
 uint8_t own_memory[OWN] __attribute__((aligned(4096)));
+struct psk fuzz_key;
 
 static bool post_receive(struct conn *c, uint64_t i)
 {
@@ -148,12 +149,27 @@ static bool resolve(struct conn *c, int port)
 	return ok;
 }
 
+/* The request with a tag, which may be spoilt afterwards. */
+static void sign(struct peer *p, struct lane *l)
+{
+	struct psk_transcript *t = &l->said;
+
+	l->keyed = true;
+	t->request.key = htole16(fuzz_key.id);
+	l->c.qp = l->c.id->qp;
+	psk_ends(t, &l->c, true);
+	psk_request_tag(t->request.nonce + PSK_TAG_AT, t, &fuzz_key);
+	if (p->mood.mutate && one_in(&p->rng, 12))
+		((uint8_t *)&t->request)[below(&p->rng, sizeof(t->request))] ^= 1 << below(&p->rng,
+											   8);
+}
+
 /* Returns the event that ends the attempt; -1: none within @wait_ms, or nothing was sent. */
 int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *req, int len,
 	     int wait_ms)
 {
 	struct rdma_conn_param param = {
-		.private_data = req,
+		.private_data = &l->said.request,
 		.private_data_len = len,
 		.responder_resources = 1 + below(&p->rng, 4),
 		.initiator_depth = 1 + below(&p->rng, 4),
@@ -166,15 +182,20 @@ int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *r
 	l->c.events = rdma_create_event_channel();
 	if (!resolve(&l->c, RCHAR_PORT) || !set_up(l))
 		return -1;
+	l->said.request = *req;
+	if (p->keyed)
+		sign(p, l);
 	log_input(
-		"request lane %u/%u link %llx epoch %x attempt %u frame_size %u depth %u resume %u len %d",
+		"request lane %u/%u link %llx epoch %x attempt %u frame_size %u depth %u resume %u len %d key %x",
 		req->lane, req->lanes, (unsigned long long)le64toh(req->link_id),
 		le32toh(req->epoch), le32toh(req->attempt), le32toh(req->frame_size),
-		le16toh(req->depth), le32toh(req->resume), len);
+		le16toh(req->depth), le32toh(req->resume), len, le16toh(l->said.request.key));
 	atomic_fetch_add(&shared->count[REQUESTS], 1);
 	if (rdma_connect(l->c.id, &param))
 		return -1;
 	event = next_event(&l->c, wait_ms);
+	l->said.reply = l->c.reply;
+	l->said.acceptor_qpn = htole32(l->c.peer_qpn);
 	l->credits = le16toh(l->c.reply.depth);
 	return event;
 }
@@ -329,12 +350,15 @@ bool post_rdma(struct peer *p, struct lane *l, int opcode, uint32_t key, uint64_
 bool greet(struct peer *p, struct lane *l, int op, const uint8_t *nonce)
 {
 	struct rchar_wire_hello *h;
+	uint8_t ready_mac[PSK_MAC_LEN];
 	struct frame f;
 
 	fill(&l->c, &f, op, 0, sizeof(*h));
 	h = (void *)f.payload;
 	memset(h, 0, sizeof(*h));
 	memcpy(h->nonce, nonce, sizeof(h->nonce));
+	if (l->keyed)
+		psk_greetings(h->mac, ready_mac, &l->said, &fuzz_key);
 	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate * 4))
 		((uint8_t *)h)[below(&p->rng, sizeof(*h))] ^= 1 << below(&p->rng, 8);
 	return post_bytes(p, l, &f, sizeof(f.h) + sizeof(*h));

@@ -3,7 +3,7 @@
 #ifndef FUZZ_PEERPLAY_H
 #define FUZZ_PEERPLAY_H
 
-#include "../helpers/peer.h"
+#include "../helpers/psk.h"
 #include "common.h"
 
 #define NR_SESSIONS 10
@@ -42,7 +42,9 @@ struct lane {
 	int under_way;	       /* sends that have not completed */
 	unsigned int withheld; /* buffers that the module is not told of */
 	uint32_t own_key;      /* of own_memory, for the module */
-	struct spare *spare;   /* its buffers */
+	bool keyed;	       /* the handshake uses fuzz_key */
+	struct psk_transcript said;
+	struct spare *spare; /* its buffers */
 };
 
 /* How a connection misbehaves. */
@@ -54,6 +56,7 @@ struct mood {
 struct peer {
 	struct rng rng;
 	bool initiator;
+	bool keyed; /* links of ours use fuzz_key */
 	struct mood mood;
 	struct rchar_wire_privdata conn; /* what we said; of the acceptor: what it said */
 	struct lane lanes[NR_LANES];
@@ -74,6 +77,7 @@ enum {
 	RDMAS,
 	GOOD,
 	UP,
+	KEYED,
 	REFUSED,
 	BROKEN,
 	KILLED,
@@ -87,6 +91,7 @@ enum {
 };
 
 extern uint8_t own_memory[OWN];
+extern struct psk fuzz_key; /* of a secret that the module has, too */
 
 /* peerlink.c */
 int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *req, int len,

@@ -3,58 +3,21 @@
  * badpsk ADDR FILE OTHER-FILE - peers that do not have the key, or do not keep to the handshake.
  *
  * Channels "guarded" (keys of both files) and "free" (no key) listen at ADDR. FILE and OTHER-FILE
- * hold secrets in base64. The handshake is written from protocol.rst with libb2, and shares no code
- * with the module. TAP lines.
+ * hold secrets in base64. TAP lines.
  */
-#include <arpa/inet.h>
-#include <blake2.h>
-#include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "peer.h"
+#include "psk.h"
 
-#define TAG_AT 8 /* of the nonce */
+static struct psk key, other_key;
 
-struct key {
-	uint8_t mac[32];
-	uint16_t id;
-};
-
-/* As protocol.rst lays it out. */
-struct transcript {
-	struct rchar_wire_privdata request;
-	struct rchar_wire_privdata reply;
-	uint8_t initiator[16];
-	uint8_t acceptor[16];
-	uint32_t initiator_qpn;
-	uint32_t acceptor_qpn;
-};
-
-static struct key key, other_key;
-
-static void hash(uint8_t *out, const uint8_t *k, const char *label, const void *data, size_t len,
-		 const void *more, size_t more_len)
+static void read_key(const char *path, struct psk *k)
 {
-	char padded[16] = "";
-	blake2s_state s;
-
-	memcpy(padded, label, strlen(label));
-	blake2s_init_key(&s, 32, k, 32);
-	blake2s_update(&s, (const uint8_t *)padded, sizeof(padded));
-	if (len)
-		blake2s_update(&s, data, len);
-	if (more_len)
-		blake2s_update(&s, more, more_len);
-	blake2s_final(&s, out, 32);
-}
-
-static void read_key(const char *path, struct key *k)
-{
+	uint8_t secret[PSK_SECRET_LEN];
 	char command[256];
-	uint8_t secret[32], name[32];
 	FILE *f;
 
 	snprintf(command, sizeof(command), "base64 -d %s", path);
@@ -62,51 +25,34 @@ static void read_key(const char *path, struct key *k)
 	if (!f || fread(secret, 1, sizeof(secret), f) != sizeof(secret))
 		bail(path);
 	pclose(f);
-	hash(k->mac, secret, "rchar1 mac", NULL, 0, NULL, 0);
-	hash(name, secret, "rchar1 name", NULL, 0, NULL, 0);
-	k->id = name[0] | name[1] << 8;
-	if (!k->id)
-		k->id = 1;
-}
-
-static void mapped(uint8_t *out, const struct sockaddr *sa)
-{
-	memset(out, 0, 16);
-	memset(out + 10, 0xff, 2);
-	memcpy(out + 12, &((const struct sockaddr_in *)sa)->sin_addr, 4);
+	psk_derive(k, secret);
 }
 
 /* ---- as an initiator ---- */
 
 /* What a test changes, before and after the tag is computed. */
 struct spoiler {
-	void (*before)(struct transcript *t);
+	void (*before)(struct psk_transcript *t);
 	int flip; /* byte of the request to change afterwards; -1: none */
-	const struct key *key;
+	const struct psk *key;
 };
 
-static void begin(struct conn *c, struct transcript *t, const struct rchar_wire_privdata *req,
+static void begin(struct conn *c, struct psk_transcript *t, const struct rchar_wire_privdata *req,
 		  const struct spoiler *s)
 {
-	struct transcript sent;
-	uint8_t mac[32];
+	struct psk_transcript sent;
 
 	dial_prepare(c);
 	memset(t, 0, sizeof(*t));
 	t->request = *req;
 	t->request.key = s->key ? htole16(s->key->id) : 0;
-	arc4random_buf(t->request.nonce, TAG_AT);
-	memset(t->request.nonce + TAG_AT, 0, 8);
-	mapped(t->initiator, rdma_get_local_addr(c->id));
-	mapped(t->acceptor, rdma_get_peer_addr(c->id));
-	t->initiator_qpn = htole32(c->qp->qp_num);
+	arc4random_buf(t->request.nonce, PSK_TAG_AT);
+	psk_ends(t, c, true);
 	sent = *t;
 	if (s->before)
 		s->before(&sent);
-	if (s->key) {
-		hash(mac, s->key->mac, "rchar1 request", &sent, sizeof(sent), NULL, 0);
-		memcpy(sent.request.nonce + TAG_AT, mac, 8);
-	}
+	if (s->key)
+		psk_request_tag(sent.request.nonce + PSK_TAG_AT, &sent, s->key);
 	if (s->flip >= 0)
 		((uint8_t *)&sent.request)[s->flip] ^= 1;
 	t->request = sent.request;
@@ -114,7 +60,7 @@ static void begin(struct conn *c, struct transcript *t, const struct rchar_wire_
 }
 
 /* Returns the event that ends the attempt; completes the transcript. */
-static int finish(struct conn *c, struct transcript *t)
+static int finish(struct conn *c, struct psk_transcript *t)
 {
 	int event = dial_end(c);
 
@@ -123,25 +69,17 @@ static int finish(struct conn *c, struct transcript *t)
 	return event;
 }
 
-static bool reply_is_signed(const struct transcript *t, const struct key *k)
+static bool reply_is_signed(const struct psk_transcript *t, const struct psk *k)
 {
-	struct transcript unsigned_one = *t;
-	uint8_t mac[32];
+	uint8_t tag[PSK_TAG_LEN];
 
-	memset(unsigned_one.reply.nonce + TAG_AT, 0, 8);
-	hash(mac, k->mac, "rchar1 reply", &unsigned_one, sizeof(*t), NULL, 0);
-	return le16toh(t->reply.key) == k->id && !memcmp(t->reply.nonce + TAG_AT, mac, 8);
-}
-
-static void greetings(const struct transcript *t, const struct key *k, uint8_t *hello_mac,
-		      uint8_t *ready_mac)
-{
-	hash(hello_mac, k->mac, "rchar1 hello", t, sizeof(*t), NULL, 0);
-	hash(ready_mac, k->mac, "rchar1 ready", t, sizeof(*t), hello_mac, 32);
+	psk_reply_tag(tag, t, k);
+	return le16toh(t->reply.key) == k->id &&
+	       !memcmp(t->reply.nonce + PSK_TAG_AT, tag, sizeof(tag));
 }
 
 /* Sends HELLO; returns whether READY came with that MAC. */
-static bool greet(struct conn *c, const struct transcript *t, const uint8_t *mac,
+static bool greet(struct conn *c, const struct psk_transcript *t, const uint8_t *mac,
 		  const uint8_t *ready_mac)
 {
 	struct rchar_wire_hello *h;
@@ -156,8 +94,8 @@ static bool greet(struct conn *c, const struct transcript *t, const uint8_t *mac
 	       !memcmp(h->nonce, t->request.nonce, sizeof(h->nonce));
 }
 
-static bool keyed_link(struct conn *c, struct transcript *t, const struct rchar_wire_privdata *req,
-		       const struct key *k)
+static bool keyed_link(struct conn *c, struct psk_transcript *t,
+		       const struct rchar_wire_privdata *req, const struct psk *k)
 {
 	struct spoiler s = { .flip = -1, .key = k };
 	uint8_t hello_mac[32], ready_mac[32];
@@ -165,14 +103,14 @@ static bool keyed_link(struct conn *c, struct transcript *t, const struct rchar_
 	begin(c, t, req, &s);
 	if (finish(c, t) != RDMA_CM_EVENT_ESTABLISHED || !reply_is_signed(t, k))
 		return false;
-	greetings(t, k, hello_mac, ready_mac);
+	psk_greetings(hello_mac, ready_mac, t, k);
 	return greet(c, t, hello_mac, ready_mac);
 }
 
 static bool refused(const struct spoiler *s, int reason)
 {
 	struct rchar_wire_privdata req;
-	struct transcript t;
+	struct psk_transcript t;
 	struct conn c;
 	bool ok;
 
@@ -186,7 +124,7 @@ static bool refused(const struct spoiler *s, int reason)
 static void the_document_suffices(void)
 {
 	struct rchar_wire_privdata req;
-	struct transcript t;
+	struct psk_transcript t;
 	struct conn c;
 
 	good_request(&req);
@@ -194,22 +132,22 @@ static void the_document_suffices(void)
 	hang_up(&c);
 }
 
-static void for_another_host(struct transcript *t)
+static void for_another_host(struct psk_transcript *t)
 {
 	t->acceptor[15] ^= 1;
 }
-static void from_another_host(struct transcript *t)
+static void from_another_host(struct psk_transcript *t)
 {
 	t->initiator[15] ^= 1;
 }
-static void of_another_qp(struct transcript *t)
+static void of_another_qp(struct psk_transcript *t)
 {
 	t->initiator_qpn ^= htole32(1);
 }
 
 static void requests(void)
 {
-	struct key unknown = { .id = key.id ^ 0x5555 }, wrong = { .id = key.id };
+	struct psk unknown = { .id = key.id ^ 0x5555 }, wrong = { .id = key.id };
 	struct spoiler s = { .flip = -1, .key = &unknown };
 	bool ok = true;
 	size_t i;
@@ -251,7 +189,7 @@ static void recorded(void)
 {
 	struct rchar_wire_privdata req;
 	struct conn one, two;
-	struct transcript t;
+	struct psk_transcript t;
 	bool ok;
 
 	good_request(&req);
@@ -270,7 +208,7 @@ static void copies(void)
 {
 	struct spoiler s = { .flip = -1, .key = &key };
 	struct rchar_wire_privdata req;
-	struct transcript t, t2;
+	struct psk_transcript t, t2;
 	struct conn one, two;
 	bool ok;
 
@@ -290,12 +228,12 @@ static void copies(void)
 }
 
 /* HELLO with a MAC that is not that of this handshake. */
-static void hello_with(const char *name, void (*make)(uint8_t *mac, const struct transcript *t))
+static void hello_with(const char *name, void (*make)(uint8_t *mac, const struct psk_transcript *t))
 {
 	struct spoiler s = { .flip = -1, .key = &key };
 	struct rchar_wire_privdata req;
 	uint8_t mac[32], none[32] = { 0 };
-	struct transcript t;
+	struct psk_transcript t;
 	struct conn c;
 	bool ok;
 
@@ -308,26 +246,26 @@ static void hello_with(const char *name, void (*make)(uint8_t *mac, const struct
 	hang_up(&c);
 }
 
-static void no_mac(uint8_t *mac, const struct transcript *t)
+static void no_mac(uint8_t *mac, const struct psk_transcript *t)
 {
 	(void)t;
 	memset(mac, 0, 32);
 }
-static void changed_mac(uint8_t *mac, const struct transcript *t)
+static void changed_mac(uint8_t *mac, const struct psk_transcript *t)
 {
 	uint8_t ready_mac[32];
 
-	greetings(t, &key, mac, ready_mac);
+	psk_greetings(mac, ready_mac, t, &key);
 	mac[31] ^= 1;
 }
-static void mac_of_ready(uint8_t *mac, const struct transcript *t)
+static void mac_of_ready(uint8_t *mac, const struct psk_transcript *t)
 {
 	uint8_t hello_mac[32];
 
-	greetings(t, &key, hello_mac, mac);
+	psk_greetings(hello_mac, mac, t, &key);
 }
 static uint8_t old_mac[32];
-static void mac_of_before(uint8_t *mac, const struct transcript *t)
+static void mac_of_before(uint8_t *mac, const struct psk_transcript *t)
 {
 	(void)t;
 	memcpy(mac, old_mac, 32);
@@ -336,13 +274,13 @@ static void remember_mac(void)
 {
 	struct rchar_wire_privdata req;
 	uint8_t ready_mac[32];
-	struct transcript t;
+	struct psk_transcript t;
 	struct conn c;
 
 	good_request(&req);
 	if (!keyed_link(&c, &t, &req, &key))
 		bail("a good handshake failed");
-	greetings(&t, &key, old_mac, ready_mac);
+	psk_greetings(old_mac, ready_mac, &t, &key);
 	hang_up(&c);
 }
 
@@ -352,7 +290,7 @@ static void others_links(void)
 	struct spoiler none = { .flip = -1 };
 	struct rchar_wire_privdata req, lane;
 	struct conn one, two;
-	struct transcript t, t2;
+	struct psk_transcript t, t2;
 	bool ok;
 
 	good_request(&req);
@@ -415,11 +353,11 @@ struct answer {
 };
 
 /* Accepts; true when the module has sent a HELLO with the right MAC. */
-static bool accept_with(struct conn *c, struct transcript *t, const struct answer *a,
+static bool accept_with(struct conn *c, struct psk_transcript *t, const struct answer *a,
 			uint8_t *ready_mac)
 {
 	struct rchar_wire_hello *h;
-	uint8_t mac[32], hello_mac[32];
+	uint8_t hello_mac[32];
 	struct frame f;
 	struct rdma_conn_param param = {
 		.private_data = &t->reply,
@@ -433,10 +371,7 @@ static bool accept_with(struct conn *c, struct transcript *t, const struct answe
 	wait_for_request(c, "7600");
 	setup_qp(c);
 	t->request = c->reply;
-	mapped(t->initiator, rdma_get_peer_addr(c->id));
-	mapped(t->acceptor, rdma_get_local_addr(c->id));
-	t->initiator_qpn = htole32(c->peer_qpn);
-	t->acceptor_qpn = htole32(c->qp->qp_num);
+	psk_ends(t, c, false);
 	good_request(&t->reply);
 	t->reply.lanes = t->request.lanes;
 	t->reply.link_id = t->request.link_id;
@@ -444,13 +379,11 @@ static bool accept_with(struct conn *c, struct transcript *t, const struct answe
 	t->reply.epoch = htole32(getpid());
 	if (a->with_key) {
 		t->reply.key = htole16(key.id);
-		memset(t->reply.nonce + TAG_AT, 0, 8);
-		hash(mac, key.mac, "rchar1 reply", t, sizeof(*t), NULL, 0);
-		memcpy(t->reply.nonce + TAG_AT, mac, 8);
+		psk_reply_tag(t->reply.nonce + PSK_TAG_AT, t, &key);
 	}
 	if (a->flip >= 0)
 		((uint8_t *)&t->reply)[a->flip] ^= 1;
-	greetings(t, &key, hello_mac, ready_mac);
+	psk_greetings(hello_mac, ready_mac, t, &key);
 	if (a->ready == NONE)
 		memset(ready_mac, 0, 32);
 	else if (a->ready == CHANGED)
@@ -489,7 +422,7 @@ static void command(const char *format, ...)
 
 static void answer_with(const char *name, const struct answer *a, bool good)
 {
-	struct transcript t;
+	struct psk_transcript t;
 	uint8_t ready_mac[32];
 	struct conn c;
 	bool greeted, ok;
@@ -512,7 +445,7 @@ static void answer_with(const char *name, const struct answer *a, bool good)
 static void answers(void)
 {
 	int at_caps = offsetof(struct rchar_wire_privdata, caps);
-	int at_tag = offsetof(struct rchar_wire_privdata, nonce) + TAG_AT;
+	int at_tag = offsetof(struct rchar_wire_privdata, nonce) + PSK_TAG_AT;
 
 	answer_with("an_acceptor_with_the_key_is_believed", &(struct answer){ true, -1, GOOD },
 		    true);
