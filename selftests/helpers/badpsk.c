@@ -78,9 +78,8 @@ static bool reply_is_signed(const struct psk_transcript *t, const struct psk *k)
 	       !memcmp(t->reply.nonce + PSK_TAG_AT, tag, sizeof(tag));
 }
 
-/* Sends HELLO; returns whether READY came with that MAC. */
-static bool greet(struct conn *c, const struct psk_transcript *t, const uint8_t *mac,
-		  const uint8_t *ready_mac)
+/* Sends HELLO; returns whether any READY came, in *ready. */
+static bool greet(struct conn *c, const uint8_t *mac, struct rchar_wire_hello *ready)
 {
 	struct rchar_wire_hello *h;
 	struct frame f;
@@ -90,8 +89,10 @@ static bool greet(struct conn *c, const struct psk_transcript *t, const uint8_t 
 	memcpy(h->nonce, c->reply.nonce, sizeof(h->nonce));
 	memcpy(h->mac, mac, sizeof(h->mac));
 	send_frame(c, &f);
-	return receive_op(c, &f, RCHAR_OP_READY) && !memcmp(h->mac, ready_mac, sizeof(h->mac)) &&
-	       !memcmp(h->nonce, t->request.nonce, sizeof(h->nonce));
+	if (!receive_op(c, &f, RCHAR_OP_READY))
+		return false;
+	*ready = *h;
+	return true;
 }
 
 static bool keyed_link(struct conn *c, struct psk_transcript *t,
@@ -99,12 +100,14 @@ static bool keyed_link(struct conn *c, struct psk_transcript *t,
 {
 	struct spoiler s = { .flip = -1, .key = k };
 	uint8_t hello_mac[32], ready_mac[32];
+	struct rchar_wire_hello ready;
 
 	begin(c, t, req, &s);
 	if (finish(c, t) != RDMA_CM_EVENT_ESTABLISHED || !reply_is_signed(t, k))
 		return false;
 	psk_greetings(hello_mac, ready_mac, t, k);
-	return greet(c, t, hello_mac, ready_mac);
+	return greet(c, hello_mac, &ready) && !memcmp(ready.mac, ready_mac, sizeof(ready.mac)) &&
+	       !memcmp(ready.nonce, t->request.nonce, sizeof(ready.nonce));
 }
 
 static bool refused(const struct spoiler *s, int reason)
@@ -232,8 +235,9 @@ static void hello_with(const char *name, void (*make)(uint8_t *mac, const struct
 {
 	struct spoiler s = { .flip = -1, .key = &key };
 	struct rchar_wire_privdata req;
-	uint8_t mac[32], none[32] = { 0 };
+	struct rchar_wire_hello ready;
 	struct psk_transcript t;
+	uint8_t mac[32];
 	struct conn c;
 	bool ok;
 
@@ -241,7 +245,7 @@ static void hello_with(const char *name, void (*make)(uint8_t *mac, const struct
 	begin(&c, &t, &req, &s);
 	ok = finish(&c, &t) == RDMA_CM_EVENT_ESTABLISHED && reply_is_signed(&t, &key);
 	make(mac, &t);
-	ok = ok && !greet(&c, &t, mac, none) && disconnected(&c);
+	ok = ok && !greet(&c, mac, &ready) && disconnected(&c);
 	result(name, ok);
 	hang_up(&c);
 }
@@ -434,7 +438,8 @@ static void answer_with(const char *name, const struct answer *a, bool good)
 	if (good)
 		ok = greeted && alive(&c);
 	else if (a->with_key && a->flip < 0)
-		ok = greeted && disconnected(&c); /* only READY is wrong */
+		/* Only READY is wrong. Without an answer to PING it was not believed. */
+		ok = greeted && !alive(&c) && disconnected(&c);
 	else
 		ok = !greeted && disconnected(&c); /* not even a HELLO for such a reply */
 	result(name, ok);

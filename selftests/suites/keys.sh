@@ -70,6 +70,8 @@ no_key_is_eacces() {
 	pair s stream "keys kb" ""
 	[ "$(opens s)" = EACCES ]
 	until_true is_reason s not-authorised b
+	# Not even a link: the request was refused.
+	[ "$(rchar link | wc -l)" = 0 ]
 	clean
 }
 

@@ -33,6 +33,9 @@ missing_words() {
 	says "name of the channel, or 'all', is missing" del
 	says "set what?" set x
 	says "the size is missing" add x memory listen 10.0.0.1 size
+	says "name of the key is missing" key add
+	says "name of the key is missing" key del
+	says "value of keys is missing" add x stream listen 10.0.0.1 keys
 }
 wrong_words() {
 	says "'strem' is not a type" add x strem listen 10.0.0.1
@@ -47,6 +50,11 @@ wrong_words() {
 	says "'rx' is not ro or rw" add x memory listen 10.0.0.1 size 1m access rx
 	says "'no' is not sw or hw" add x memory listen 10.0.0.1 size 1m atomics no
 	says "not an id" link reset xyz
+	says "'frob' is one word too many" key frob
+	says "'more' is one word too many" key gen more
+	says "has an empty part" add x stream listen 10.0.0.1 keys a,,b
+	says "key: /nonexistent: No such file" key add k /nonexistent
+	says "does not hold a key" key add k /dev/null
 	says "not LINK/SESSION" session kill 12
 }
 addresses() {
@@ -57,6 +65,10 @@ addresses() {
 	says "not 1 to 65535" add x stream listen 10.0.0.1:70000
 	says "not a number" add x stream listen 10.0.0.1:abc
 	says "after '/' is missing" add x stream connect 10.0.0.1/
+	says "'10.0.0' is not an IPv4 or IPv6 address" add x stream listen 10.0.0.1 allow 10.0.0
+	says "after '/' is 0 to 32" add x stream listen 10.0.0.1 allow 10.0.0.0/33
+	says "after '/' is 0 to 128" add x stream listen 10.0.0.1 allow fd00::/129
+	says "is not a number" add x stream listen 10.0.0.1 allow 10.0.0.0/x
 	says "address 'no.such.host.invalid'" add x stream connect no.such.host.invalid
 }
 numbers() {

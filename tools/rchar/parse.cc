@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "parse.hh"
 
+#include <arpa/inet.h>
 #include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -127,31 +128,30 @@ uint64_t parse_link_id(const std::string &text)
 	return std::stoull(text);
 }
 
+// Not what resolve() takes: there, 10.0.0 is 10.0.0.0.
 rchar_prefix parse_prefix(const std::string &text)
 {
-	rchar_prefix out{};
-	Address a;
 	size_t slash = text.find('/');
+	std::string host = text.substr(0, slash);
+	rchar_prefix out{};
 
 	if (text == "any")
 		return out;
-	std::string host = text.substr(0, slash);
 	if (host.size() > 1 && host.front() == '[' && host.back() == ']')
 		host = host.substr(1, host.size() - 2);
-	resolve(&a, host, true);
-	bool v4 = a.addr.ss_family == AF_INET;
-	uint32_t max = v4 ? 32 : 128, bits = max;
+	if (inet_pton(AF_INET, host.c_str(), out.addr) == 1)
+		out.family = AF_INET;
+	else if (inet_pton(AF_INET6, host.c_str(), out.addr) == 1)
+		out.family = AF_INET6;
+	else
+		usage_error("allow: '" + host + "' is not an IPv4 or IPv6 address");
+	uint32_t max = out.family == AF_INET ? 32 : 128, bits = max;
 	if (slash != std::string::npos)
 		bits = parse_number(text.substr(slash + 1), "allow");
 	if (bits > max)
 		usage_error("allow: '" + text + "': the number after '/' is 0 to " +
 			    std::to_string(max));
-	out.family = a.addr.ss_family;
 	out.bits = static_cast<uint8_t>(bits);
-	if (v4)
-		memcpy(out.addr, &reinterpret_cast<sockaddr_in *>(&a.addr)->sin_addr, 4);
-	else
-		memcpy(out.addr, &reinterpret_cast<sockaddr_in6 *>(&a.addr)->sin6_addr, 16);
 	return out;
 }
 
