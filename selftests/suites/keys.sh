@@ -164,8 +164,9 @@ deleting_a_key_ends_what_used_it() {
 	until_true eval '[ "$(counter a "rchar -j show s" sessions)" = 2 ]'
 	[ "$(on b 'dd if=/dev/rchar/r bs=64k count=1 2>/dev/null | wc -c')" = 65536 ]
 	rchar key del kb
-	# Void before the command returns.
-	[ "$(rchar link | grep -c 'key kb')" = 0 ] || rchar link | grep -A1 'key kb' | grep -q 'state down'
+	# Void before the command returns: the one queue pair left is that of kc.
+	[ "$(qps a)" = 1 ]
+	[ "$(rchar link | grep -A1 'key kb' | grep -c 'state up')" = 0 ]
 	[ "$(counter a 'rchar -j show s' sessions)" -le 2 ]
 	rchar show s | grep -q 'keys kc, kb (deleted)'
 	[ "$(opens s)" = EACCES ]
@@ -173,7 +174,7 @@ deleting_a_key_ends_what_used_it() {
 	# The other key's session lives.
 	on b touch /tmp/go
 	wait $keeper
-	until_true eval 'timeout 5 head -n 2 /dev/rchar/s | grep -q three'
+	[ "$(timeout 60 cat /dev/rchar/s)" = "$(printf 'two\nthree')" ]
 	on b rchar session kill "$(on b rchar session | sed -n 's/: channel s.*//p')" || true
 	wait $loser || true
 	on b rm -f /tmp/go
@@ -229,13 +230,13 @@ keys_rotate_under_64_sessions() {
 	until_true is_state s up b
 	rchar-perf serve /dev/rchar/s -T >/dev/null &
 	server=$!
-	on b 'rchar-perf sessions /dev/rchar/s -c 64 -s 4k -t 5 -j' >/tmp/old &
+	on b 'rchar-perf sessions /dev/rchar/s -c 64 -s 4k -t 10 -j' >/tmp/old &
 	old=$!
 	until_true eval '[ "$(rchar session | grep -c "key kb")" -ge 64 ]'
-	until_moving a s rx_bytes
+	until_moving a s rx_bytes $old
 	rchar set s keys kb,kc
 	on b rchar set s key kc
-	on b 'rchar-perf sessions /dev/rchar/s -c 64 -s 4k -t 5 -j' >/tmp/new &
+	on b 'rchar-perf sessions /dev/rchar/s -c 64 -s 4k -t 10 -j' >/tmp/new &
 	new=$!
 	until_true eval '[ "$(rchar session | grep -c "key kc")" -ge 64 ]'
 	# Sessions of the old key end by themselves.
