@@ -382,6 +382,17 @@ static u64 lanes_max(void)
 }
 
 /**
+ * rchar_account_lanes_per_key() - return how many lanes all peers with one key may have together
+ *
+ * Half of what all keys may have: a host that signs requests for many addresses leaves room for
+ * the holders of other keys.
+ */
+unsigned int rchar_account_lanes_per_key(void)
+{
+	return lanes_max() / 2;
+}
+
+/**
  * rchar_account_add_lanes() - count the lanes of a link that a peer initiates
  * @account: account of the peer
  * @lanes: lanes of the link

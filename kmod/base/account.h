@@ -80,6 +80,7 @@ void rchar_account_unlinger(struct rchar_account *account, u64 bytes);
 void rchar_account_release(struct rchar_account *account, u64 bytes);
 
 bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes);
+unsigned int rchar_account_lanes_per_key(void);
 void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes);
 bool rchar_account_begin_accept(struct rchar_account *account, bool known);
 void rchar_account_end_accept(struct rchar_account *account);

@@ -38,6 +38,26 @@ static unsigned int lanes = 1;
 module_param_cb(lanes, &lanes_ops, &lanes, 0644);
 MODULE_PARM_DESC(lanes, "connections of each link that this host makes from now on, 1 to 16");
 
+/* Count the lanes of a link that a peer makes. Returns false when the peer has too many. */
+static bool link_add_lanes(struct rchar_link *link, struct rchar_psk *psk)
+{
+	lockdep_assert_held(&rchar_links_lock);
+	if (psk && atomic_read(&psk->lanes) + link->nr_lanes > rchar_account_lanes_per_key())
+		return false;
+	if (!rchar_account_add_lanes(link->account, link->nr_lanes))
+		return false;
+	if (psk)
+		atomic_add(link->nr_lanes, &psk->lanes);
+	return true;
+}
+
+static void link_del_lanes(struct rchar_link *link)
+{
+	rchar_account_del_lanes(link->account, link->nr_lanes);
+	if (link->psk)
+		atomic_sub(link->nr_lanes, &link->psk->lanes);
+}
+
 static void link_release(struct kref *ref)
 {
 	struct rchar_link *link = container_of(ref, struct rchar_link, ref);
@@ -45,7 +65,7 @@ static void link_release(struct kref *ref)
 	WARN_ON_ONCE(!xa_empty(&link->sessions));
 	xa_destroy(&link->sessions);
 	if (!link->initiator)
-		rchar_account_del_lanes(link->account, link->nr_lanes);
+		link_del_lanes(link);
 	rchar_account_put(link->account);
 	if (link->psk)
 		atomic_dec(&link->psk->links);
@@ -424,7 +444,8 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	link->account = rchar_account_get(ends->net, &ends->peer, ends->psk);
 	if (!link->account)
 		goto err_free;
-	if (!initiator && !rchar_account_add_lanes(link->account, nr_lanes))
+	link->nr_lanes = nr_lanes;
+	if (!initiator && !link_add_lanes(link, ends->psk))
 		goto err_account;
 	rchar_ledger_add(RCHAR_OBJ_LINK);
 	kref_init(&link->ref); /* for the table */
@@ -434,7 +455,6 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	link->net = get_net(ends->net);
 	link->initiator = initiator;
 	link->id = id;
-	link->nr_lanes = nr_lanes;
 	link->local = ends->local;
 	link->peer = ends->peer;
 	link->psk = rchar_psk_get(ends->psk);

@@ -295,12 +295,16 @@ static void link_cut(struct rchar_link *link)
 	link->ops->cut(link, RCHAR_REASON_KEY_DELETED);
 }
 
-/* Wait until a link that link_cut() broke has no connection. Returns 0 or -EINTR. */
-static int link_cut_wait(struct rchar_link *link)
+/* An attempt that began before link_cut() may have put its lane into the slot afterwards. */
+static void link_cut_attempt(struct rchar_link *link)
 {
-	/* An attempt that began before link_cut() puts its lane into the slot meanwhile. */
 	cancel_delayed_work_sync(&link->connect_work);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_KEY_DELETED);
+}
+
+/* Wait until a link that was cut has no connection. Returns 0 or -EINTR. */
+static int link_cut_wait(struct rchar_link *link)
+{
 	if (wait_event_killable(link->wait, all_gone(link)))
 		return -EINTR;
 	/* Sessions that the walk of link_cut() has missed. */
@@ -339,6 +343,12 @@ int rchar_link_psk_deleted(struct rchar_psk *psk)
 		link_cut(link);
 		rchar_link_put(link);
 	}
+	serial = 0;
+	while ((link = next_of_psk(&serial, psk))) {
+		link_cut_attempt(link);
+		rchar_link_put(link);
+	}
+	/* All lanes fail now, even when nobody waits for that. */
 	serial = 0;
 	while (!ret && (link = next_of_psk(&serial, psk))) {
 		ret = link_cut_wait(link);

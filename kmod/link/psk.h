@@ -31,6 +31,7 @@ struct net;
  *	     rchar_link_psk_deleted() takes afterwards.
  * @channels: channels that list the key
  * @links: links that use the key
+ * @lanes: lanes of accepted links that use the key; rchar_links_lock for adding
  */
 struct rchar_psk {
 	struct kref ref;
@@ -42,6 +43,7 @@ struct rchar_psk {
 	bool deleted;
 	atomic_t channels;
 	atomic_t links;
+	atomic_t lanes;
 };
 
 int rchar_psk_add(struct net *net, const char *name, const u8 *secret);

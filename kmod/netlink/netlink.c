@@ -58,6 +58,9 @@ static int channel_change(struct genl_info *info, struct rchar_channel *channel)
 	struct rchar_acl *acl;
 	int ret;
 
+	/* A deletion under way may free the access list. It sets dead under the same mutex. */
+	if (READ_ONCE(channel->dead))
+		return no_channel(info);
 	ret = rchar_parse_acl(info, channel->config.role, rchar_channel_acl(channel), &acl);
 	if (!ret && acl)
 		ret = rchar_channel_set_acl(channel, acl);

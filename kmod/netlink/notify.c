@@ -9,6 +9,12 @@
 
 static const struct genl_family *family;
 
+/* Tell the monitors, by ENOBUFS from their sockets, that they miss an event. */
+static void lose_event(struct net *net)
+{
+	genl_set_err(family, net, 0, 0, -ENOBUFS);
+}
+
 /* An event, to be filled in; NULL when no monitor listens or without memory. */
 static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, size_t size, void **hdr)
 {
@@ -17,8 +23,10 @@ static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, size_t s
 	if (!genl_has_listeners(family, net, 0))
 		return NULL;
 	skb = genlmsg_new(size, GFP_ATOMIC);
-	if (!skb)
+	if (!skb) {
+		lose_event(net);
 		return NULL;
+	}
 	*hdr = genlmsg_put(skb, 0, 0, family, 0, cmd);
 	if (*hdr)
 		return skb;
@@ -31,6 +39,7 @@ static void end_event(struct net *net, struct sk_buff *skb, void *hdr, int ret)
 {
 	if (ret) {
 		nlmsg_free(skb);
+		lose_event(net);
 		return;
 	}
 	genlmsg_end(skb, hdr);

@@ -158,13 +158,13 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 
 /**
  * rchar_channel_acl() - return the access list of a channel, or NULL
- * @channel: the channel
+ * @channel: the channel, not dead
  *
- * Context: with rchar_channel_config_lock(), or before the channel is enlisted.
+ * Context: with rchar_channel_config_lock(), for as long as the caller uses the list.
  */
 struct rchar_acl *rchar_channel_acl(struct rchar_channel *channel)
 {
-	return rcu_dereference_protected(channel->acl, true);
+	return rcu_dereference_protected(channel->acl, lockdep_is_held(&channels_mutex));
 }
 
 /**

@@ -115,20 +115,20 @@ static void session_cut(struct rchar_link *link, enum rchar_reason reason)
 	}
 }
 
-static void moved_one(struct rchar_session *s, unsigned long arg)
-{
-	bool permitted;
-
-	rcu_read_lock();
-	permitted = rchar_acl_permits_link(rcu_dereference(s->channel->acl), s->link);
-	rcu_read_unlock();
-	if (!permitted)
-		rchar_session_fail_locked(s, RCHAR_REASON_NOT_AUTHORISED);
-}
-
 static void session_moved(struct rchar_link *link)
 {
-	for_each(link, moved_one, 0);
+	struct rchar_session *s;
+	bool permitted;
+	u32 id = 0;
+
+	while ((s = rchar_session_next(link, &id))) {
+		rcu_read_lock();
+		permitted = rchar_acl_permits_link(rcu_dereference(s->channel->acl), link);
+		rcu_read_unlock();
+		if (!permitted)
+			rchar_session_delete(s, RCHAR_REASON_NOT_AUTHORISED);
+		rchar_session_put(s);
+	}
 }
 
 static void expire_one(struct rchar_session *s, unsigned long down_ms)
