@@ -32,7 +32,10 @@ static void check_wire(void)
 	BUILD_BUG_ON(sizeof(struct rchar_wire_reject) != 16);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_hdr) != 24);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_hello) != 48);
-	BUILD_BUG_ON(sizeof(struct rchar_auth_transcript) != 152);
+	BUILD_BUG_ON(sizeof(struct rchar_auth_transcript) != 216);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_reply) != 88);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_sealed_hdr) != 40);
+	BUILD_BUG_ON(sizeof(struct rchar_wire_hello_public) != 80);
 	BUILD_BUG_ON(RCHAR_AUTH_SECRET_LEN != RCHAR_KEY_LEN);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_open) != 40);
 	BUILD_BUG_ON(sizeof(struct rchar_wire_status) != 8);

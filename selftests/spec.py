@@ -81,7 +81,7 @@ class Spec:
         m = re.match(r"( *)(- )?([a-z0-9-]+)(?:: *(.*))?$", line)
         if not m:
             raise SpecError(f"line {number}: not understood: {line}")
-        dash, key, text = m[2], m[3], m[4]
+        dash, key, text = m[2], m[3], m[4] and m[4].strip('"')
         if key == "doc":
             self.in_doc = indent
             return

@@ -14,6 +14,16 @@
 #define RCHAR_CHUNK_SIZE (PAGE_SIZE < SZ_16K ? SZ_16K : PAGE_SIZE)
 
 /*
+ * Chunks in the payload of a frame. With the header a frame has at most five SGEs; soft-iWARP
+ * allows six (SIW_MAX_SGE).
+ */
+#define RCHAR_FRAME_CHUNKS (RCHAR_CHUNK_SIZE < SZ_64K ? SZ_64K / RCHAR_CHUNK_SIZE : 1)
+#define RCHAR_FRAME_SIZE   (RCHAR_FRAME_CHUNKS * RCHAR_CHUNK_SIZE)
+
+/* A payload up to this size follows the header in one slab object and one SGE. */
+#define RCHAR_TXBUF_INLINE 1024
+
+/*
  * Flags for memory that a program asks for. The program's memory cgroup counts the memory. When the
  * cgroup is full, the allocation fails; the OOM killer is not invoked.
  */

@@ -18,6 +18,7 @@ static const char *const names[__RCHAR_OBJ_MAX] = {
 	[RCHAR_OBJ_LANE] = "lane",
 	[RCHAR_OBJ_SESSION] = "session",
 	[RCHAR_OBJ_TXBUF] = "txbuf",
+	[RCHAR_OBJ_SEALBUF] = "sealbuf",
 	[RCHAR_OBJ_SEG] = "seg",
 	[RCHAR_OBJ_REGION] = "region",
 	[RCHAR_OBJ_EXPORT] = "export",

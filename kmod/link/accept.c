@@ -26,16 +26,21 @@
 static enum rchar_reason authenticate(const struct rchar_cm_request *request,
 				      struct rchar_psk **psk)
 {
+	bool encrypted = request->privdata.caps & RCHAR_CAP_ENCRYPTED;
 	enum rchar_reason reason;
 
 	*psk = NULL;
+	if (encrypted && !request->privdata.key)
+		return RCHAR_REASON_PROTOCOL;
 	if (request->privdata.key) {
 		*psk = rchar_psk_authenticate(request->net, request->privdata.key,
 					      &request->transcript);
 		if (!*psk)
 			return RCHAR_REASON_NOT_AUTHORISED;
 	}
-	reason = rchar_link_admits(request->net, &request->local, &request->peer, *psk);
+	reason = rchar_link_admits(request->net, &request->local, &request->peer, *psk, encrypted);
+	if (!reason && encrypted && !rchar_seal_available())
+		reason = RCHAR_REASON_ENCRYPTION;
 	if (reason)
 		rchar_psk_put(*psk);
 	return reason;
@@ -60,7 +65,8 @@ static enum rchar_reason attempt_reason(struct rchar_link *link,
  */
 static bool is_link_of(const struct rchar_link *link, u64 id, const struct rchar_endpoint *ends)
 {
-	if (link->initiator || link->id != id || link->net != ends->net || link->psk != ends->psk)
+	if (link->initiator || link->id != id || link->net != ends->net || link->psk != ends->psk ||
+	    link->encrypted != ends->encrypted)
 		return false;
 	return ends->psk || (rchar_addr_same_host(&link->peer, &ends->peer) &&
 			     rchar_addr_equal(&link->local, &ends->local));
@@ -75,6 +81,7 @@ static struct rchar_link *find_or_create_accepted(const struct rchar_cm_request 
 		.local = request->local,
 		.peer = request->peer,
 		.psk = psk,
+		.encrypted = request->privdata.caps & RCHAR_CAP_ENCRYPTED,
 	};
 	struct rchar_link *link;
 

@@ -58,10 +58,9 @@ static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 		       const struct rdma_conn_param *request)
 {
 	const struct ib_device_attr *attrs = &lane->cm_id->device->attrs;
-	const struct rchar_auth_transcript *t = &lane->auth.transcript;
 
 	memset(param, 0, sizeof(*param));
-	param->private_data = lane->initiator ? &t->request : &t->reply;
+	param->private_data = &lane->auth.transcript.request;
 	param->private_data_len = sizeof(struct rchar_wire_privdata);
 	param->responder_resources = min(attrs->max_qp_rd_atom, RCHAR_LANE_RD_ATOMIC);
 	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC);
@@ -191,6 +190,8 @@ static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param 
 static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
+	struct rchar_auth_transcript *t = &lane->auth.transcript;
+	const struct rchar_wire_reply *reply = param->private_data;
 	enum rchar_privdata_error err;
 	enum rchar_reason reason;
 
@@ -204,10 +205,11 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 		rchar_lane_fail(lane, reason);
 		return;
 	}
-	memcpy(&lane->auth.transcript.reply, param->private_data,
-	       sizeof(lane->auth.transcript.reply));
-	lane->auth.transcript.acceptor_qpn = cpu_to_le32(
-		transcript_qpn(lane->cm_id, param->qp_num));
+	memcpy(&t->reply, &reply->privdata, sizeof(t->reply));
+	/* A reply without public key does not have the right tag. */
+	if (lane->encrypted && param->private_data_len >= sizeof(*reply))
+		memcpy(t->acceptor_public, reply->public, sizeof(t->acceptor_public));
+	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, param->qp_num));
 	set_reads_max(lane, param);
 	lane->ops->established(lane);
 }
@@ -351,7 +353,9 @@ static enum rchar_reason decode_request(struct rchar_privdata *request,
 /* Accept the connection. The lane already owns the id: rchar_lane_fail() reports failures. */
 static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *request)
 {
+	struct rchar_auth_transcript *t = &lane->auth.transcript;
 	struct rdma_conn_param param;
+	struct rchar_wire_reply reply;
 	int ret;
 
 	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
@@ -361,9 +365,13 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 		rchar_lane_fail(lane, setup_reason(ret));
 		return;
 	}
-	lane->auth.transcript.acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
+	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
 	lane->ops->introduce(lane);
 	fill_param(lane, &param, request);
+	reply.privdata = t->reply;
+	memcpy(reply.public, t->acceptor_public, sizeof(reply.public));
+	param.private_data = &reply;
+	param.private_data_len = lane->encrypted ? sizeof(reply) : sizeof(reply.privdata);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
 	if (ret)
@@ -470,7 +478,7 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event
 		return cm_refuse_bad(id, &request, reason);
 	}
 	reason = accept_request(&request, &lane);
-	if (reason == RCHAR_REASON_NOT_AUTHORISED) {
+	if (reason == RCHAR_REASON_NOT_AUTHORISED || reason == RCHAR_REASON_ENCRYPTION) {
 		atomic64_inc(&nr_denied);
 		return cm_refuse_bad(id, &request, reason);
 	}

@@ -4,7 +4,9 @@
 #include "lane.h"
 
 /* Frames posted in one call to ib_post_send(). */
-#define BATCH 16
+#define BATCH	 16
+/* Bytes that are sealed with the lock held once. */
+#define SEAL_MAX 16384
 
 /**
  * rchar_flow_init() - initialize an empty flow
@@ -31,6 +33,9 @@ static void fill_hello(struct rchar_lane *lane, struct rchar_txbuf *txb)
 	memcpy(hello->mac, lane->initiator ? lane->auth.hello : lane->auth.ready,
 	       sizeof(hello->mac));
 	txb->hdr.len = sizeof(*hello);
+	if (lane->encrypted && lane->initiator)
+		rchar_txbuf_append(txb, lane->auth.transcript.initiator_public,
+				   sizeof(lane->auth.transcript.initiator_public));
 }
 
 /* Build the wanted control frame with the lowest op number; NULL if none can be sent. */
@@ -78,7 +83,20 @@ static struct rchar_txbuf *next_sequenced(struct rchar_flow *flow)
 	return txb;
 }
 
-static struct rchar_txbuf *next_frame(struct rchar_flow *flow, struct rchar_lane *lane)
+static bool want_credit(const struct rchar_flow *flow, const struct rchar_lane *lane)
+{
+	return rchar_credit_due(&lane->tx.credit) ||
+	       (flow->ack_now && flow->rx_acked != flow->rx_next);
+}
+
+/**
+ * rchar_flow_next() - take the frame to send next
+ * @flow: the flow; its lock is held
+ * @lane: the lane that is attached
+ *
+ * Return: the frame, or NULL when no frame waits that can be sent.
+ */
+struct rchar_txbuf *rchar_flow_next(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	struct rchar_txbuf *txb = next_control(lane);
 
@@ -87,13 +105,56 @@ static struct rchar_txbuf *next_frame(struct rchar_flow *flow, struct rchar_lane
 	txb = next_sequenced(flow);
 	if (txb)
 		return txb;
-	if (!rchar_credit_due(&lane->tx.credit) &&
-	    !(flow->ack_now && flow->rx_acked != flow->rx_next))
+	if (!want_credit(flow, lane))
 		return NULL;
 	txb = rchar_lane_tx_control(lane);
 	if (txb)
 		txb->hdr.op = RCHAR_OP_CREDIT;
 	return txb;
+}
+
+/**
+ * rchar_flow_next_len() - bound the payload of the frame that rchar_flow_next() takes next
+ * @flow: the flow; its lock is held
+ * @lane: the lane that is attached
+ *
+ * Return: bytes, at least 1; 0 when no frame waits.
+ */
+u32 rchar_flow_next_len(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	lockdep_assert_held(&flow->lock);
+	if (lane->tx.wanted && rchar_lane_tx_control_idle(lane))
+		return sizeof(struct rchar_wire_hello_public);
+	if (lane->sq.ready && flow->next)
+		return max(flow->next->hdr.len, 1u);
+	if (lane->sq.ready && want_credit(flow, lane) && rchar_lane_tx_control_idle(lane))
+		return 1;
+	return 0;
+}
+
+/**
+ * rchar_flow_staged() - count a frame that has got its place in the send queue
+ * @flow: the flow; its lock is held
+ * @txb: the frame, with the ack of all frames received so far
+ */
+void rchar_flow_staged(struct rchar_flow *flow, const struct rchar_txbuf *txb)
+{
+	rchar_stats_inc(&flow->traffic->stats.tx_frames);
+	rchar_stats_add(&flow->traffic->stats.tx_bytes, txb->hdr.len);
+	flow->rx_acked = flow->rx_next;
+	flow->ack_now = false;
+}
+
+/* Encrypted lane: may the next frame be sealed now, with the lock held, after @sealed bytes? */
+static bool may_stage(struct rchar_flow *flow, struct rchar_lane *lane, u32 sealed)
+{
+	u32 len = rchar_flow_next_len(flow, lane);
+
+	if (len && sealed > SEAL_MAX) {
+		rchar_lane_tx_seal_later(lane);
+		return false;
+	}
+	return len && rchar_lane_tx_may_stage(lane, len);
 }
 
 /**
@@ -105,21 +166,23 @@ static struct rchar_txbuf *next_frame(struct rchar_flow *flow, struct rchar_lane
 void rchar_flow_pump(struct rchar_flow *flow)
 {
 	struct rchar_lane *lane = flow->lane;
+	u32 sealed = 0;
 	int n = 0;
 
 	lockdep_assert_held(&flow->lock);
 	if (!lane)
 		return;
 	while (rchar_lane_tx_room(lane)) {
-		struct rchar_txbuf *txb = next_frame(flow, lane);
+		struct rchar_txbuf *txb;
 
+		if (lane->encrypted && !may_stage(flow, lane, sealed))
+			break;
+		txb = rchar_flow_next(flow, lane);
 		if (!txb)
 			break;
 		rchar_lane_tx_stage(lane, txb, flow->rx_next);
-		rchar_stats_inc(&flow->traffic->stats.tx_frames);
-		rchar_stats_add(&flow->traffic->stats.tx_bytes, txb->hdr.len);
-		flow->rx_acked = flow->rx_next;
-		flow->ack_now = false;
+		rchar_flow_staged(flow, txb);
+		sealed += txb->hdr.len;
 		if (++n % BATCH == 0)
 			rchar_lane_tx_post(lane);
 	}
@@ -344,7 +407,11 @@ void rchar_flow_control(struct rchar_flow *flow, struct rchar_lane *lane, u8 op)
 	spin_unlock_bh(&flow->lock);
 }
 
-static void wake_flusher(struct rchar_traffic *traffic)
+/**
+ * rchar_flow_wake_flusher() - wake rchar_flows_flush() to look again
+ * @traffic: state that the flows of the link share
+ */
+void rchar_flow_wake_flusher(struct rchar_traffic *traffic)
 {
 	if (wq_has_sleeper(&traffic->wait))
 		wake_up_all(&traffic->wait);
@@ -382,7 +449,7 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane, stru
 		rchar_flow_pump(flow);
 	spin_unlock_bh(&flow->lock);
 	rchar_lane_tx_put(&reaped);
-	wake_flusher(flow->traffic);
+	rchar_flow_wake_flusher(flow->traffic);
 }
 
 /**
@@ -396,7 +463,8 @@ bool rchar_flow_sent(struct rchar_flow *flow)
 	bool sent;
 
 	spin_lock_bh(&flow->lock);
-	sent = !flow->lane || (!flow->next && list_empty(&flow->lane->tx.posted));
+	sent = !flow->lane ||
+	       (!flow->next && list_empty(&flow->lane->tx.posted) && !flow->lane->tx.seal_wanted);
 	spin_unlock_bh(&flow->lock);
 	return sent;
 }
@@ -551,7 +619,7 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
 		list_splice_tail_init(&flow->ready[1], &flow->parked);
 	}
 	spin_unlock_bh(&flow->lock);
-	wake_flusher(flow->traffic);
+	rchar_flow_wake_flusher(flow->traffic);
 }
 
 /**

@@ -3,7 +3,9 @@
  * The handshake of a lane. In private data of the CM, each side identifies itself and states the
  * next sequence number expected. With HELLO and READY, each side proves that it received the
  * private data of the other side. On a link with a key, a tag in the private data and a MAC in
- * HELLO and READY also prove that the sender has the key: proto/auth.c.
+ * HELLO and READY also prove that the sender has the key: proto/auth.c. On an encrypted link the
+ * reply and HELLO bring the public keys of an exchange, from which come the keys that seal all
+ * frames after HELLO: proto/seal.c.
  */
 #include "handshake.h"
 #include <linux/random.h>
@@ -23,7 +25,7 @@ static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resum
 	self->link_id = lane->link->id;
 	self->epoch = epoch;
 	self->attempt = attempt;
-	self->caps = RCHAR_CAP_NONE;
+	self->caps = lane->encrypted ? RCHAR_CAP_ENCRYPTED : 0;
 	self->frame_size = lane->frame_size;
 	self->resume = resume;
 	self->depth = RCHAR_LANE_DEPTH;
@@ -55,6 +57,29 @@ static void expect_greetings(struct rchar_lane *lane)
 	if (psk)
 		rchar_auth_greetings(lane->auth.hello, lane->auth.ready, &lane->auth.transcript,
 				     &psk->key);
+}
+
+/* Encrypted lane: make the key pair of this host. Returns the public key in @public. */
+static bool exchange_begin(struct rchar_lane *lane, u8 *public)
+{
+	u8 random[RCHAR_WIRE_PUBLIC_LEN];
+	bool ok;
+
+	get_random_bytes(random, sizeof(random));
+	ok = rchar_seal_begin(&lane->seal, public, random);
+	memzero_explicit(random, sizeof(random));
+	return ok;
+}
+
+/* Encrypted lane: the transcript is complete, so all frames of the peer are sealed from now on. */
+static bool exchange_end(struct rchar_lane *lane)
+{
+	if (!rchar_seal_derive(&lane->seal, &lane->auth.transcript, &lane->link->psk->key,
+			       lane->initiator))
+		return false;
+	/* Pairs with lane_take(), as the peer may have sent something before. */
+	smp_store_release(&lane->sealed_rx, true);
+	return true;
 }
 
 /* Initiator: does the reply come from a holder of the link's key? Without a key, does it say so? */
@@ -92,10 +117,14 @@ void rchar_handshake_introduce(struct rchar_lane *lane)
 	handshake_propose(link, lane, &epoch, &resume);
 	fill_self(lane, lane->peer.attempt, epoch, resume);
 	rchar_privdata_encode(&t->reply, &lane->self);
+	if (lane->encrypted && !exchange_begin(lane, t->acceptor_public))
+		rchar_lane_fail(lane, RCHAR_REASON_ENCRYPTION);
 	if (link->psk)
 		rchar_auth_sign_reply(t, &link->psk->key);
 	memcpy(lane->self.nonce, t->reply.nonce, sizeof(lane->self.nonce));
-	expect_greetings(lane);
+	/* On an encrypted lane the greetings depend on HELLO, too: hello_public(). */
+	if (!lane->encrypted)
+		expect_greetings(lane);
 }
 
 /*
@@ -122,6 +151,17 @@ static bool handshake_adopt(struct rchar_link *link, struct rchar_lane *lane)
 	return true;
 }
 
+/* Does the peer agree to encrypt, or not to? If so, compute the keys. */
+static bool handshake_encrypt(struct rchar_lane *lane)
+{
+	bool encrypted = lane->peer.caps & RCHAR_CAP_ENCRYPTED;
+
+	if (lane->encrypted != encrypted)
+		return false;
+	return !encrypted ||
+	       (exchange_begin(lane, lane->auth.transcript.initiator_public) && exchange_end(lane));
+}
+
 /**
  * rchar_handshake_established() - initiator: process the reply
  * @lane: the lane, with @peer filled in; nothing has been sent on the lane yet
@@ -133,6 +173,10 @@ void rchar_handshake_established(struct rchar_lane *lane)
 	/* Before anything in the reply is believed. */
 	if (!reply_authentic(lane)) {
 		rchar_lane_fail(lane, RCHAR_REASON_NOT_AUTHORISED);
+		return;
+	}
+	if (!handshake_encrypt(lane)) {
+		rchar_lane_fail(lane, RCHAR_REASON_ENCRYPTION);
 		return;
 	}
 	expect_greetings(lane);
@@ -179,15 +223,36 @@ static void handshake_greeted(struct rchar_link *link, struct rchar_lane *lane)
 	spin_unlock_bh(&link->lock);
 }
 
+/* Acceptor of an encrypted lane: HELLO, which is not sealed, brings the initiator's public key. */
+static bool hello_public(struct rchar_lane *lane, const struct rchar_wire_hello_public *in,
+			 const struct rchar_rxbuf *rxb)
+{
+	struct rchar_auth_transcript *t = &lane->auth.transcript;
+
+	memcpy(t->initiator_public, in->public, sizeof(t->initiator_public));
+	expect_greetings(lane);
+	return !memchr_inv(rxb->hdr->tag, 0, sizeof(rxb->hdr->tag));
+}
+
 /* Does the greeting repeat our nonce, and carry the MAC of the handshake? No key, no MAC: zeros. */
-static bool greeting_authentic(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+static enum rchar_frame_error check_greeting(struct rchar_lane *lane, const struct rchar_hdr *hdr,
+					     struct rchar_rxbuf *rxb)
 {
 	const u8 *mac = lane->initiator ? lane->auth.ready : lane->auth.hello;
-	struct rchar_wire_hello hello;
+	bool exchange = lane->encrypted && !lane->initiator;
+	struct rchar_wire_hello_public in = {};
 
-	rchar_rxbuf_copy(rxb, &hello, sizeof(hello));
-	return !memcmp(hello.nonce, lane->self.nonce, sizeof(hello.nonce)) &&
-	       rchar_auth_same(hello.mac, mac, sizeof(hello.mac));
+	if (hdr->len != (exchange ? sizeof(in) : sizeof(in.hello)))
+		return RCHAR_FRAME_BAD_LENGTH;
+	rchar_rxbuf_copy(rxb, &in, hdr->len);
+	if (exchange && !hello_public(lane, &in, rxb))
+		return RCHAR_FRAME_BAD_TAG;
+	if (memcmp(in.hello.nonce, lane->self.nonce, sizeof(in.hello.nonce)) ||
+	    !rchar_auth_same(in.hello.mac, mac, sizeof(in.hello.mac)))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	if (exchange && !exchange_end(lane))
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	return RCHAR_FRAME_OK;
 }
 
 /**
@@ -212,8 +277,9 @@ enum rchar_frame_error rchar_handshake_receive(struct rchar_lane *lane, const st
 	if (READ_ONCE(lane->state) !=
 	    (lane->initiator ? RCHAR_LANE_GREETING : RCHAR_LANE_ACCEPTING))
 		return RCHAR_FRAME_BAD_STATE;
-	if (!greeting_authentic(lane, rxb))
-		return RCHAR_FRAME_BAD_PAYLOAD;
+	err = check_greeting(lane, hdr, rxb);
+	if (err)
+		return err;
 	if (lane->initiator) {
 		if (rchar_flow_receive_header(lane->flow, lane, hdr, &err))
 			rchar_handshake_done(lane);

@@ -18,6 +18,8 @@
  * waits for teardown (destroy_work() in link_life.c).
  */
 struct workqueue_struct *rchar_lane_wq;
+/* Sealing must not wait behind teardown. */
+struct workqueue_struct *rchar_seal_wq;
 static const struct rchar_lane_ops *lane_ops;
 
 static void lane_release(struct kref *ref)
@@ -29,7 +31,7 @@ static void lane_release(struct kref *ref)
 	kfree(lane->onesided.slots);
 	lane->ops->release(lane->link);
 	rchar_ledger_del(RCHAR_OBJ_LANE);
-	kfree(lane);
+	kfree_sensitive(lane);
 }
 
 /**
@@ -286,8 +288,12 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;
-	/* Room for a completion of every request of both queues: an overflow is silent. */
-	lane->cq = ib_alloc_cq(dev, lane, SQ_SIZE + RCHAR_LANE_DEPTH + 2, vector, IB_POLL_SOFTIRQ);
+	/*
+	 * Room for a completion of every request of both queues: an overflow is silent. Frames are
+	 * decrypted where completions are processed: not in a soft interrupt.
+	 */
+	lane->cq = ib_alloc_cq(dev, lane, SQ_SIZE + RCHAR_LANE_DEPTH + 2, vector,
+			       lane->encrypted ? IB_POLL_UNBOUND_WORKQUEUE : IB_POLL_SOFTIRQ);
 	if (IS_ERR(lane->cq)) {
 		ret = PTR_ERR(lane->cq);
 		lane->cq = NULL;
@@ -353,6 +359,7 @@ static void lane_drain(struct rchar_lane *lane)
 {
 	rchar_lane_rx_close(lane);
 	cancel_work_sync(&lane->break_work);
+	cancel_work_sync(&lane->tx.seal_work);
 	cancel_delayed_work_sync(&lane->notify_work);
 	if (lane->cm_id->qp) {
 		stop_rep(lane);
@@ -364,6 +371,7 @@ static void lane_drain(struct rchar_lane *lane)
 	rchar_lane_tx_drained(lane);
 	lane->ops->drained(lane);
 	rchar_lane_rx_drained(lane);
+	memzero_explicit(&lane->seal, sizeof(lane->seal));
 }
 
 static void teardown_work(struct work_struct *work)
@@ -416,7 +424,13 @@ int rchar_lane_init(const struct rchar_lane_ops *ops)
 {
 	lane_ops = ops;
 	rchar_lane_wq = alloc_workqueue("rchar_lane", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return rchar_lane_wq ? 0 : -ENOMEM;
+	if (!rchar_lane_wq)
+		return -ENOMEM;
+	rchar_seal_wq = alloc_workqueue("rchar_seal", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (rchar_seal_wq)
+		return 0;
+	destroy_workqueue(rchar_lane_wq);
+	return -ENOMEM;
 }
 
 /**
@@ -424,5 +438,6 @@ int rchar_lane_init(const struct rchar_lane_ops *ops)
  */
 void rchar_lane_exit(void)
 {
+	destroy_workqueue(rchar_seal_wq);
 	destroy_workqueue(rchar_lane_wq);
 }

@@ -15,6 +15,7 @@
 #include "proto/auth.h"
 #include "proto/credit.h"
 #include "proto/privdata.h"
+#include "proto/seal.h"
 #include "proto/state.h"
 #include "rxbuf.h"
 #include "sq.h"
@@ -24,11 +25,17 @@ struct rchar_flow;
 struct rchar_io;
 struct rchar_lane;
 struct rchar_link;
+struct rchar_sealbuf;
 
 /* Receive buffers of a lane: 2 MiB with 64 KiB frames. */
 #define RCHAR_LANE_DEPTH      32
 /* Frames that the send queue holds at most. */
 #define RCHAR_LANE_SQ	      128
+/*
+ * The same on an encrypted lane, where each frame has a sealed copy until its completion. A peer
+ * that takes no frames keeps so many copies alive. A peer with this module has as many buffers.
+ */
+#define RCHAR_LANE_SEALED     RCHAR_LANE_DEPTH
 /* RDMA READs in flight that this host requests for each direction. */
 #define RCHAR_LANE_RD_ATOMIC  16
 /* Control frames of a lane; each may be in the send queue. */
@@ -48,6 +55,7 @@ struct rchar_link;
  *	      attempt; @posted reports whether that attempt posted the buffer.
  * @introduce: fill in &rchar_lane.self, the private data for the peer. Called with the handler
  *	       lock of the cm_id held.
+ * @seal: encrypted lane: &rchar_lane_tx.seal_work runs, because a large frame waits
  * @established: initiator: the reply arrived, and &rchar_lane.peer holds it. CM event handler.
  * @connect: initiator: the route is resolved. Runs in &rchar_lane.connect_work.
  * @adopt: acceptor: &rchar_lane.adopt_work runs, because HELLO arrived or the slots are empty
@@ -64,6 +72,7 @@ struct rchar_lane_ops {
 	void (*send_done)(struct ib_cq *cq, struct ib_wc *wc);
 	void (*reposted)(struct rchar_lane *lane, bool posted);
 	void (*introduce)(struct rchar_lane *lane);
+	void (*seal)(struct rchar_lane *lane);
 	void (*established)(struct rchar_lane *lane);
 	void (*connect)(struct rchar_lane *lane);
 	void (*adopt)(struct rchar_lane *lane);
@@ -82,6 +91,11 @@ struct rchar_lane_ops {
  * @first: first frame of the chain being built for ib_post_send()
  * @last: last frame of that chain
  * @controls: frames for CREDIT, PING, PONG, HELLO and READY, allocated together with the lane
+ * @spare: encrypted lane: memory to seal the next small frame, or NULL
+ * @sealing: encrypted lane: @seal_work seals the last frame of @posted, without the lock. No other
+ *	     frame may be staged meanwhile.
+ * @seal_wanted: encrypted lane: @seal_work is queued or runs, and has frames to look for
+ * @seal_work: encrypted lane: seals frames that may not be sealed with the lock held
  */
 struct rchar_lane_tx {
 	struct rchar_credit credit;
@@ -91,6 +105,10 @@ struct rchar_lane_tx {
 	struct rchar_txbuf *first;
 	struct rchar_txbuf *last;
 	struct rchar_txbuf *controls[RCHAR_LANE_CONTROLS];
+	struct rchar_sealbuf *spare;
+	bool sealing;
+	bool seal_wanted;
+	struct work_struct seal_work;
 };
 
 /**
@@ -154,6 +172,7 @@ struct rchar_lane_auth {
  * @flow: the flow of @link that the lane carries; for @ops
  * @index: index of the lane in its link
  * @initiator: this host sent the connection request
+ * @encrypted: all frames but HELLO are sealed
  * @lock: protects @state and @reason
  * @state: see rchar_lane_move_legal()
  * @reason: why the lane failed; the first failure sets it
@@ -168,6 +187,8 @@ struct rchar_lane_auth {
  * @self: private data that this host sends to the peer
  * @peer: private data that the peer sent
  * @auth: what authenticates the connection; has @self and @peer as they are on the wire
+ * @seal: keys of an encrypted lane
+ * @sealed_rx: encrypted lane: the frames of the peer are sealed from now on
  * @sq: the send queue
  * @tx: frames in the send queue, and control frames to send
  * @onesided: one-sided work requests
@@ -207,6 +228,7 @@ struct rchar_lane {
 	struct rchar_flow *flow;
 	u8 index;
 	bool initiator;
+	bool encrypted;
 	spinlock_t lock;
 	enum rchar_lane_state state;
 	enum rchar_reason reason;
@@ -221,6 +243,8 @@ struct rchar_lane {
 	struct rchar_privdata self;
 	struct rchar_privdata peer;
 	struct rchar_lane_auth auth;
+	struct rchar_seal seal;
+	bool sealed_rx;
 	struct rchar_sq sq;
 	struct rchar_lane_tx tx;
 	struct rchar_lane_onesided onesided;
@@ -232,7 +256,7 @@ struct rchar_lane {
 	bool rx_open;
 	struct list_head refill;
 	struct rchar_rxbuf *rxbufs;
-	struct rchar_wire_hdr *hdrs;
+	struct rchar_wire_sealed_hdr *hdrs;
 	u64 hdrs_dma;
 	bool signal_all;
 	u32 frame_size;
@@ -263,13 +287,21 @@ int rchar_lane_setup(struct rchar_lane *lane);
 bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb);
 void rchar_lane_notify_cm(struct rchar_lane *lane);
 
-/* For flow.c; all but rchar_lane_tx_put() require the flow's lock. */
+/* For flow.c; all but rchar_lane_tx_put() and rchar_lane_tx_seal() require the flow's lock. */
 bool rchar_lane_tx_room(struct rchar_lane *lane);
+bool rchar_lane_tx_control_idle(struct rchar_lane *lane);
 struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane);
+void rchar_lane_tx_seal_later(struct rchar_lane *lane);
+bool rchar_lane_tx_may_stage(struct rchar_lane *lane, u32 len);
 void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack);
+void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack);
+void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb);
 void rchar_lane_tx_post(struct rchar_lane *lane);
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped);
+bool rchar_lane_tx_seal(struct rchar_lane *lane, struct rchar_txbuf *txb,
+			struct rchar_sealbuf *buf);
+void rchar_lane_tx_fail(struct rchar_lane *lane, enum rchar_reason reason);
 void rchar_lane_tx_put(struct list_head *reaped);
 
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane);

@@ -5,6 +5,7 @@
 #include "base/trace.h"
 #include "cm.h"
 #include "flow.h"
+#include "flow_seal.h"
 #include "handshake.h"
 #include "lane.h"
 #include "link.h"
@@ -28,11 +29,32 @@ static enum rchar_frame_error lane_receive(struct rchar_lane *lane, const struct
 				       rchar_flow_receive(lane->flow, lane, hdr, rxb);
 }
 
+/* Check a header, and make the payload readable. */
+static enum rchar_frame_error lane_take(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
+					u32 byte_len, struct rchar_hdr *hdr)
+{
+	struct ib_device *dev = lane->cm_id->device;
+	enum rchar_frame_error err;
+
+	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
+	rchar_hdr_decode(hdr, &rxb->hdr->hdr);
+	if (lane->encrypted)
+		byte_len -= min_t(u32, byte_len, RCHAR_WIRE_TAG_LEN);
+	err = rchar_hdr_check(hdr, byte_len, lane->frame_size);
+	if (err)
+		return err;
+	/* Pairs with exchange_end(): the key is there when the flag is. */
+	if (smp_load_acquire(&lane->sealed_rx))
+		return rchar_rxbuf_open(rxb, &lane->seal.rx, hdr->len) ? RCHAR_FRAME_OK :
+									 RCHAR_FRAME_BAD_TAG;
+	rchar_rxbuf_sync(rxb, dev, hdr->len);
+	return RCHAR_FRAME_OK;
+}
+
 static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rchar_rxbuf *rxb = container_of(wc->wr_cqe, struct rchar_rxbuf, cqe);
 	struct rchar_lane *lane = cq->cq_context;
-	struct ib_device *dev = cq->device;
 	enum rchar_frame_error err;
 	struct rchar_hdr hdr;
 	bool accepting;
@@ -49,13 +71,9 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	WRITE_ONCE(lane->last_rx, jiffies);
 	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
-	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
-	rchar_hdr_decode(&hdr, rxb->hdr);
-	err = rchar_hdr_check(&hdr, wc->byte_len, lane->frame_size);
-	if (!err) {
-		rchar_rxbuf_sync(rxb, dev, hdr.len);
+	err = lane_take(lane, rxb, wc->byte_len, &hdr);
+	if (!err)
 		err = lane_receive(lane, &hdr, rxb);
-	}
 	if (err) {
 		trace_rchar_bad_frame(lane, &hdr, err);
 		rchar_link_bad_frame(lane->link, &hdr, err);
@@ -64,6 +82,9 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		rchar_lane_notify_cm(lane);
 	}
 	rchar_flow_receive_done(lane->flow, lane, rchar_lane_repost(lane, rxb));
+	/* ib_cq_poll_work() processes up to 64K completions, and each is some work here. */
+	if (lane->encrypted)
+		cond_resched();
 }
 
 static void lane_send_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -102,6 +123,7 @@ const struct rchar_lane_ops rchar_lane_events = {
 	.send_done = lane_send_done,
 	.reposted = lane_reposted,
 	.introduce = rchar_handshake_introduce,
+	.seal = rchar_flow_seal,
 	.established = rchar_handshake_established,
 	.connect = rchar_cm_connect,
 	.adopt = rchar_link_admit,

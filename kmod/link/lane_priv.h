@@ -6,6 +6,7 @@
 #include "lane.h"
 
 extern struct workqueue_struct *rchar_lane_wq;
+extern struct workqueue_struct *rchar_seal_wq;
 
 /* lane_rx.c */
 int rchar_lane_rx_init(struct rchar_lane *lane);

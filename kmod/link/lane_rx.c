@@ -15,7 +15,9 @@ static int lane_rx_post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 	if (rchar_inject(RCHAR_FAULT_POST_RECV))
 		return -ENOMEM;
 	rchar_rxbuf_sync_for_device(rxb, lane->cm_id->device);
-	sge[0] = (struct ib_sge){ rxb->hdr_dma, sizeof(*rxb->hdr), lkey };
+	sge[0] = (struct ib_sge){ rxb->hdr_dma,
+				  lane->encrypted ? sizeof(*rxb->hdr) : sizeof(rxb->hdr->hdr),
+				  lkey };
 	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
 		sge[i + 1] = (struct ib_sge){ rxb->dma[i], RCHAR_CHUNK_SIZE, lkey };
 	wr.num_sge = i + 1;

@@ -3,18 +3,39 @@
 #include "lane_priv.h"
 #include "base/inject.h"
 #include "base/trace.h"
+#include "sealbuf.h"
 
 /**
  * rchar_lane_tx_room() - check whether one more frame may be staged
  * @lane: the lane
  *
- * Return: true when the lane is open, and the send queue and the credits allow a frame.
+ * Return: true when the lane is open, and the send queue and the credits allow a frame. On an
+ * encrypted lane also no frame may be waiting for its seal.
  */
 bool rchar_lane_tx_room(struct rchar_lane *lane)
 {
+	u16 max = lane->encrypted ? RCHAR_LANE_SEALED : RCHAR_LANE_SQ;
+
 	lockdep_assert_held(lane->sq.lock);
-	return lane->sq.open && lane->tx.used < RCHAR_LANE_SQ &&
+	return lane->sq.open && !lane->tx.sealing && lane->tx.used < max &&
 	       rchar_credit_may_send(&lane->tx.credit);
+}
+
+/**
+ * rchar_lane_tx_control_idle() - check whether rchar_lane_tx_control() finds a frame
+ * @lane: the lane
+ *
+ * Return: true when at least one control frame is not in the send queue.
+ */
+bool rchar_lane_tx_control_idle(struct rchar_lane *lane)
+{
+	bool idle = false;
+	int i;
+
+	lockdep_assert_held(lane->sq.lock);
+	for (i = 0; i < RCHAR_LANE_CONTROLS; i++)
+		idle |= !lane->tx.controls[i]->busy;
+	return idle;
 }
 
 /**
@@ -41,23 +62,62 @@ struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane)
 	return NULL;
 }
 
-static void stage_failed(struct rchar_lane *lane)
+/*
+ * Frames up to this size are sealed with the lock of the flow held: a few microseconds. Larger ones
+ * are sealed by &rchar_lane_tx.seal_work.
+ */
+#define SEAL_NOW_MAX 4096
+
+static bool tx_may_seal(struct rchar_lane *lane, u32 len)
 {
-	lane->sq.open = false;
-	rchar_lane_fail(lane, RCHAR_REASON_NO_MEMORY);
+	struct rchar_lane_tx *tx = &lane->tx;
+
+	if (len > SEAL_NOW_MAX)
+		return false;
+	if (tx->spare && tx->spare->capacity < len) {
+		rchar_sealbuf_free(tx->spare);
+		tx->spare = NULL;
+	}
+	if (!tx->spare)
+		tx->spare = rchar_sealbuf_alloc(len, GFP_NOWAIT | __GFP_NOWARN);
+	return tx->spare;
 }
 
 /**
- * rchar_lane_tx_stage() - add a frame to the chain that rchar_lane_tx_post() posts
+ * rchar_lane_tx_seal_later() - let &rchar_lane_tx.seal_work send the frames that wait
+ * @lane: an encrypted lane
+ */
+void rchar_lane_tx_seal_later(struct rchar_lane *lane)
+{
+	lockdep_assert_held(lane->sq.lock);
+	lane->tx.seal_wanted = true;
+	queue_work(rchar_seal_wq, &lane->tx.seal_work);
+}
+
+/**
+ * rchar_lane_tx_may_stage() - may the next frame be staged with the lock held?
+ * @lane: an encrypted lane
+ * @len: payload bytes of the frame, or an upper bound
+ *
+ * Return: true; false when the frame is large, or when there is no memory at the moment:
+ * &rchar_lane_tx.seal_work, which is queued, sends the frame.
+ */
+bool rchar_lane_tx_may_stage(struct rchar_lane *lane, u32 len)
+{
+	lockdep_assert_held(lane->sq.lock);
+	if (tx_may_seal(lane, len))
+		return true;
+	rchar_lane_tx_seal_later(lane);
+	return false;
+}
+
+/**
+ * rchar_lane_tx_begin() - give a frame its credits, its ack and its place in the send queue
  * @lane: the lane; rchar_lane_tx_room() returned true
  * @txb: the frame
  * @ack: next sequence number expected from the peer
- *
- * On iWARP every frame is signaled. For a large unsignaled request, soft-iWARP passes the pages
- * themselves to TCP (siw_tx_hdt() in drivers/infiniband/sw/siw/siw_qp_tx.c). The frame headers of
- * this module are not whole pages.
  */
-void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack)
+void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack)
 {
 	struct rchar_lane_tx *tx = &lane->tx;
 
@@ -69,8 +129,52 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	rchar_sq_begin(&lane->sq);
 	list_add_tail(&txb->posted, &tx->posted);
 	tx->used++;
+}
+
+/**
+ * rchar_lane_tx_seal() - seal a frame of an encrypted lane
+ * @lane: the lane
+ * @txb: the frame, after rchar_lane_tx_begin()
+ * @buf: memory for the sealed frame; taken over
+ *
+ * Context: with the flow's lock, or while &rchar_lane_tx.sealing is set.
+ * Return: false if the frame is not sealed; rchar_lane_tx_finish() must not be called.
+ */
+bool rchar_lane_tx_seal(struct rchar_lane *lane, struct rchar_txbuf *txb, struct rchar_sealbuf *buf)
+{
+	bool plain = txb->hdr.op == RCHAR_OP_HELLO;
+
+	return rchar_txbuf_seal(txb, buf, plain ? NULL : &lane->seal.tx);
+}
+
+/**
+ * rchar_lane_tx_fail() - a frame could not be prepared: post nothing more
+ * @lane: the lane
+ * @reason: why
+ */
+void rchar_lane_tx_fail(struct rchar_lane *lane, enum rchar_reason reason)
+{
+	lockdep_assert_held(lane->sq.lock);
+	lane->sq.open = false;
+	rchar_lane_fail(lane, reason);
+}
+
+/**
+ * rchar_lane_tx_finish() - add a frame to the chain that rchar_lane_tx_post() posts
+ * @lane: the lane
+ * @txb: the frame, after rchar_lane_tx_begin(), and sealed if the lane is encrypted
+ *
+ * On iWARP every frame is signaled. For a large unsignaled request, soft-iWARP passes the pages
+ * themselves to TCP (siw_tx_hdt() in drivers/infiniband/sw/siw/siw_qp_tx.c). The frame headers of
+ * this module are not whole pages.
+ */
+void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
+{
+	struct rchar_lane_tx *tx = &lane->tx;
+
+	lockdep_assert_held(lane->sq.lock);
 	if (rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey)) {
-		stage_failed(lane);
+		rchar_lane_tx_fail(lane, RCHAR_REASON_NO_MEMORY);
 		return;
 	}
 	txb->cqe.done = lane->ops->send_done;
@@ -87,6 +191,27 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 		tx->first = txb;
 	tx->last = txb;
 	trace_rchar_frame_tx(lane, &txb->hdr);
+}
+
+/**
+ * rchar_lane_tx_stage() - begin and finish a frame, and seal it in between if necessary
+ * @lane: the lane; rchar_lane_tx_room() and rchar_lane_tx_may_stage() returned true
+ * @txb: the frame
+ * @ack: next sequence number expected from the peer
+ */
+void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack)
+{
+	rchar_lane_tx_begin(lane, txb, ack);
+	if (lane->encrypted) {
+		bool sealed = rchar_lane_tx_seal(lane, txb, lane->tx.spare);
+
+		lane->tx.spare = NULL;
+		if (!sealed) {
+			rchar_lane_tx_fail(lane, RCHAR_REASON_ENCRYPTION);
+			return;
+		}
+	}
+	rchar_lane_tx_finish(lane, txb);
 }
 
 /**
@@ -187,6 +312,13 @@ void rchar_lane_tx_put(struct list_head *reaped)
 
 /* ---- set-up and teardown, without &rchar_sq.lock ---- */
 
+static void seal_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(work, struct rchar_lane, tx.seal_work);
+
+	lane->ops->seal(lane);
+}
+
 /**
  * rchar_lane_tx_init() - allocate memory for the sending side
  * @lane: a new lane
@@ -198,10 +330,11 @@ int rchar_lane_tx_init(struct rchar_lane *lane)
 	int i;
 
 	INIT_LIST_HEAD(&lane->tx.posted);
+	INIT_WORK(&lane->tx.seal_work, seal_work);
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
 		struct rchar_txbuf *txb;
 
-		txb = rchar_txbuf_alloc(RCHAR_OP_CREDIT, sizeof(struct rchar_wire_hello),
+		txb = rchar_txbuf_alloc(RCHAR_OP_CREDIT, sizeof(struct rchar_wire_hello_public),
 					GFP_KERNEL);
 		if (!txb)
 			return -ENOMEM;
@@ -219,6 +352,7 @@ void rchar_lane_tx_free(struct rchar_lane *lane)
 {
 	int i;
 
+	rchar_sealbuf_free(lane->tx.spare);
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++)
 		if (lane->tx.controls[i])
 			rchar_txbuf_put(lane->tx.controls[i]);

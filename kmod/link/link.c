@@ -260,9 +260,13 @@ void rchar_link_for_each_lane(struct rchar_link *link,
 struct rchar_lane *rchar_link_new_lane(struct rchar_link *link, u8 index)
 {
 	struct rchar_flow *flow = &link->flows[index];
+	struct rchar_lane *lane;
 
 	rchar_link_get(link);
-	return rchar_lane_create(link, flow, &flow->lock, index, link->initiator);
+	lane = rchar_lane_create(link, flow, &flow->lock, index, link->initiator);
+	if (lane)
+		lane->encrypted = link->encrypted;
+	return lane;
 }
 
 /**
@@ -458,6 +462,7 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	link->local = ends->local;
 	link->peer = ends->peer;
 	link->psk = rchar_psk_get(ends->psk);
+	link->encrypted = ends->encrypted;
 	if (link->psk)
 		atomic_inc(&link->psk->links);
 	link->state = RCHAR_LINK_DOWN;
@@ -492,7 +497,7 @@ err_free:
  * rchar_link_connect() - find or create the link to a peer endpoint; a new link connects
  * @ends: addresses and key
  *
- * All channels with the same addresses and the same key share a link.
+ * All channels with the same addresses, the same key and the same encryption share a link.
  *
  * Context: process.
  * Return: the link, with one more user. NULL without memory or when the module unloads.
@@ -505,6 +510,7 @@ struct rchar_link *rchar_link_connect(const struct rchar_endpoint *ends)
 	mutex_lock(&rchar_links_lock);
 	list_for_each_entry(link, &rchar_links, entry) {
 		if (link->initiator && link->net == ends->net && link->psk == ends->psk &&
+		    link->encrypted == ends->encrypted &&
 		    rchar_addr_same_host(&link->local, &ends->local) &&
 		    rchar_addr_equal(&link->peer, &ends->peer) &&
 		    refcount_inc_not_zero(&link->users)) {
@@ -533,15 +539,16 @@ out:
  * @local: the address and port
  * @peer: address of the peer
  * @psk: key that the peer proved to have, or NULL
+ * @encrypted: the peer wants to encrypt
  *
  * Context: process.
  * Return: 0, or the reason to refuse the connection.
  */
 enum rchar_reason rchar_link_admits(struct net *net, const struct sockaddr_storage *local,
 				    const struct sockaddr_storage *peer,
-				    const struct rchar_psk *psk)
+				    const struct rchar_psk *psk, bool encrypted)
 {
-	return link_ops->admits(net, local, peer, psk);
+	return link_ops->admits(net, local, peer, psk, encrypted);
 }
 
 /**

@@ -39,7 +39,7 @@ struct rchar_link;
  * @cut: the link never comes up again: all sessions end
  * @moved: the address of the peer has changed. With rchar_links_lock held.
  * @admits: may a peer at the address @peer with the key @psk, or without a key, connect to the
- *	    address @local? Returns 0, or the reason to refuse.
+ *	    address @local, encrypted or not? Returns 0, or the reason to refuse.
  * @expire: the link has been down for @down_ms
  * @state_changed: &rchar_link.state has changed; only for links that this host initiates
  * @traffic: callbacks for frames; their &struct rchar_traffic is the one embedded in a link
@@ -55,7 +55,7 @@ struct rchar_link_ops {
 	void (*moved)(struct rchar_link *link);
 	enum rchar_reason (*admits)(struct net *net, const struct sockaddr_storage *local,
 				    const struct sockaddr_storage *peer,
-				    const struct rchar_psk *psk);
+				    const struct rchar_psk *psk, bool encrypted);
 	void (*expire)(struct rchar_link *link, unsigned int down_ms);
 	void (*state_changed)(struct rchar_link *link);
 	const struct rchar_traffic_ops *traffic;
@@ -85,12 +85,14 @@ struct rchar_link_works {
  * @local: address of this host; on the initiator the source address, or family AF_UNSPEC
  * @peer: address of the peer; on the initiator with the port to connect to
  * @psk: the key that both hosts must have, or NULL
+ * @encrypted: the connections are encrypted; @psk is not NULL
  */
 struct rchar_endpoint {
 	struct net *net;
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 	struct rchar_psk *psk;
+	bool encrypted;
 };
 
 /**
@@ -106,6 +108,7 @@ struct rchar_endpoint {
  *	   key @local and @peer of an acceptor follow the peer: @lock, and rchar_link_ends().
  * @peer: address of the peer. On the initiator with the port to connect to.
  * @psk: the key that authenticates both hosts, with a reference; NULL: none
+ * @encrypted: as in &struct rchar_endpoint
  * @id: id on the wire, chosen by the initiator
  * @epoch: chosen by the acceptor; marks one unbroken sequence of frames
  * @attempt: number of the connection attempt, shared by all lanes of that attempt. On the
@@ -152,6 +155,7 @@ struct rchar_link {
 	struct sockaddr_storage local;
 	struct sockaddr_storage peer;
 	struct rchar_psk *psk;
+	bool encrypted;
 	u64 id;
 	u32 epoch;
 	u32 attempt;
@@ -214,7 +218,7 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 				     u8 nr_lanes);
 enum rchar_reason rchar_link_admits(struct net *net, const struct sockaddr_storage *local,
 				    const struct sockaddr_storage *peer,
-				    const struct rchar_psk *psk);
+				    const struct rchar_psk *psk, bool encrypted);
 void rchar_link_set_ends(struct rchar_link *link, const struct sockaddr_storage *local,
 			 const struct sockaddr_storage *peer);
 bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rchar_reason reason);

@@ -18,6 +18,12 @@
 
 /* ---- connecting, initiator only ---- */
 
+/* The peer answers, and does not let this host in. */
+static bool link_denied(enum rchar_reason reason)
+{
+	return reason == RCHAR_REASON_NOT_AUTHORISED || reason == RCHAR_REASON_ENCRYPTION;
+}
+
 static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 {
 	u32 delay, failures;
@@ -26,10 +32,10 @@ static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 	spin_lock_bh(&link->lock);
 	failures = ++link->failures;
 	spin_unlock_bh(&link->lock);
-	/* A busy peer will soon be ready: do not back off. A wrong key needs an administrator. */
+	/* A busy peer will soon be ready: do not back off. A denial needs an administrator. */
 	if (reason == RCHAR_REASON_BUSY && failures < 10)
 		delay = RCHAR_BACKOFF_MIN_MS;
-	else if (reason == RCHAR_REASON_NOT_AUTHORISED)
+	else if (link_denied(reason))
 		delay = RCHAR_BACKOFF_MAX_MS;
 	else
 		delay = rchar_backoff_ms(failures, get_random_u32());
@@ -128,7 +134,7 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 		mod_delayed_work(rchar_link_wq, &link->tick_work, HZ);
 	else if (down)
 		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
-	if (down && lane->reason == RCHAR_REASON_NOT_AUTHORISED)
+	if (down && link_denied(lane->reason))
 		link->ops->denied(link, lane->reason);
 	spin_lock_bh(&link->lock);
 	link->lanes[lane->index] = NULL;

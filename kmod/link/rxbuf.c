@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rxbuf.h"
 #include <linux/mm.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "base/inject.h"
 #include "base/ledger.h"
+#include "proto/seal.h"
 
 static struct rchar_seg *rxbuf_new_seg(gfp_t gfp)
 {
@@ -15,22 +17,32 @@ static struct rchar_seg *rxbuf_new_seg(gfp_t gfp)
 	return seg;
 }
 
+/* Allocate a chunk, unless it is there, and map it. */
 static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp_t gfp)
 {
-	struct page *chunk;
+	struct page *chunk = rxb->chunks[i];
 
 	if (rchar_inject(RCHAR_FAULT_MAP))
 		return -ENOMEM;
-	chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, gfp);
+	if (!chunk)
+		chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, gfp);
 	if (!chunk)
 		return -ENOMEM;
 	rxb->dma[i] = ib_dma_map_page(dev, chunk, 0, RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 	if (ib_dma_mapping_error(dev, rxb->dma[i])) {
-		rchar_chunk_free(chunk);
+		if (!rxb->chunks[i])
+			rchar_chunk_free(chunk);
 		return -ENOMEM;
 	}
 	rxb->chunks[i] = chunk;
+	rxb->opened &= ~BIT(i);
 	return 0;
+}
+
+static void unmap_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev)
+{
+	if (!(rxb->opened & BIT(i)))
+		ib_dma_unmap_page(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 }
 
 /**
@@ -50,7 +62,7 @@ int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
 	if (!rxb->seg)
 		return -ENOMEM;
 	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
-		if (!rxb->chunks[i] && fill_chunk(rxb, i, dev, gfp))
+		if ((!rxb->chunks[i] || rxb->opened & BIT(i)) && fill_chunk(rxb, i, dev, gfp))
 			return -ENOMEM;
 	return 0;
 }
@@ -67,10 +79,11 @@ void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev)
 	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++) {
 		if (!rxb->chunks[i])
 			continue;
-		ib_dma_unmap_page(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		unmap_chunk(rxb, i, dev);
 		rchar_chunk_free(rxb->chunks[i]);
 		rxb->chunks[i] = NULL;
 	}
+	rxb->opened = 0;
 	if (rxb->seg)
 		rchar_seg_free(rxb->seg);
 	rxb->seg = NULL;
@@ -109,6 +122,36 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 }
 
 /**
+ * rchar_rxbuf_open() - decrypt a payload in place
+ * @rxb: the buffer, whose header slot holds header and tag
+ * @key: key of this direction
+ * @len: payload bytes
+ *
+ * The chunks are unmapped first: to unmap a bounced chunk later would overwrite the plain text.
+ *
+ * Context: any but hard interrupt.
+ * Return: false when the frame is not the next one that the peer sealed.
+ */
+bool rchar_rxbuf_open(struct rchar_rxbuf *rxb, struct rchar_seal_key *key, u32 len)
+{
+	struct scatterlist sg[RCHAR_FRAME_CHUNKS + 1];
+	u32 at, n;
+	int i = 0;
+
+	sg_init_table(sg, ARRAY_SIZE(sg));
+	for (at = 0; at < len; at += n) {
+		n = min_t(u32, len - at, RCHAR_CHUNK_SIZE);
+		unmap_chunk(rxb, i, rxb->dev);
+		rxb->opened |= BIT(i);
+		sg_set_page(&sg[i], rxb->chunks[i], n, 0);
+		i++;
+	}
+	sg_set_buf(&sg[i], rxb->hdr->tag, sizeof(rxb->hdr->tag));
+	sg_mark_end(&sg[i]);
+	return rchar_seal_open(key, &rxb->hdr->hdr, sg, len);
+}
+
+/**
  * rchar_rxbuf_copy() - copy a small payload
  * @rxb: the buffer
  * @to: destination
@@ -117,6 +160,26 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len)
 {
 	memcpy(to, page_address(rxb->chunks[0]), len);
+}
+
+/**
+ * rchar_rxbuf_copy_at() - copy a part of a payload
+ * @rxb: the buffer
+ * @at: offset of the part in the payload
+ * @to: destination
+ * @len: bytes
+ */
+void rchar_rxbuf_copy_at(const struct rchar_rxbuf *rxb, u32 at, void *to, u32 len)
+{
+	while (len) {
+		u32 n = min_t(u32, len, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+
+		memcpy(to, page_address(rxb->chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE,
+		       n);
+		to += n;
+		at += n;
+		len -= n;
+	}
 }
 
 /**
@@ -137,9 +200,10 @@ struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
 	seg->nr_chunks = max_t(u32, DIV_ROUND_UP(len, RCHAR_CHUNK_SIZE), 1);
 	seg->capacity = seg->nr_chunks * RCHAR_CHUNK_SIZE;
 	for (i = 0; i < seg->nr_chunks; i++) {
-		ib_dma_unmap_page(rxb->dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		unmap_chunk(rxb, i, rxb->dev);
 		seg->chunks[i] = rxb->chunks[i];
 		rxb->chunks[i] = NULL;
+		rxb->opened &= ~BIT(i);
 	}
 	return seg;
 }

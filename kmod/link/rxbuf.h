@@ -15,6 +15,8 @@
 #include <rdma/ib_verbs.h>
 #include "txbuf.h"
 
+struct rchar_seal_key;
+
 /* Payloads up to this size are copied: a segment holds at most twice the memory of its bytes. */
 #define RCHAR_COPY_BREAK (RCHAR_CHUNK_SIZE / 2 - sizeof(struct rchar_seg))
 
@@ -47,27 +49,31 @@ struct rchar_seg {
  * @cqe: completion
  * @dev: the device that the buffer is mapped for
  * @entry: entry of rchar_lane.refill, while the buffer waits for memory
- * @hdr: header slot
+ * @hdr: header slot; the tag is used on encrypted lanes only
  * @hdr_dma: DMA address of @hdr
  * @seg: segment for a session that takes chunks; allocated in advance
  * @chunks: memory for the payload; NULL for a chunk that a session has taken
  * @dma: DMA addresses of @chunks
+ * @opened: set of BIT(i): @chunks[i] was decrypted, and is not mapped any more
  */
 struct rchar_rxbuf {
 	struct ib_cqe cqe;
 	struct ib_device *dev;
 	struct list_head entry;
-	struct rchar_wire_hdr *hdr;
+	struct rchar_wire_sealed_hdr *hdr;
 	u64 hdr_dma;
 	struct rchar_seg *seg;
 	struct page *chunks[RCHAR_FRAME_CHUNKS];
 	u64 dma[RCHAR_FRAME_CHUNKS];
+	u8 opened;
 };
 
 int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp);
 void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev);
 void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len);
 void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev);
+bool rchar_rxbuf_open(struct rchar_rxbuf *rxb, struct rchar_seal_key *key, u32 len);
+void rchar_rxbuf_copy_at(const struct rchar_rxbuf *rxb, u32 at, void *to, u32 len);
 void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len);
 struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len);
 struct rchar_seg *rchar_rxbuf_take_copy(struct rchar_rxbuf *rxb, u32 len, u32 capacity);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "txbuf.h"
-#include <linux/mm.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "base/account.h"
 #include "base/inject.h"
 #include "base/ledger.h"
+#include "proto/seal.h"
+#include "sealbuf.h"
 
 /**
  * rchar_txbuf_alloc() - allocate a frame
@@ -73,7 +75,7 @@ static void txbuf_release(struct kref *ref)
 	struct rchar_txbuf *txb = container_of(ref, struct rchar_txbuf, ref);
 	int i;
 
-	WARN_ON_ONCE(txb->nr_mapped);
+	WARN_ON_ONCE(txb->nr_mapped || txb->sealed);
 	for (i = 0; i < txb->nr_chunks; i++)
 		rchar_chunk_free(txb->chunks[i]);
 	if (txb->account)
@@ -169,6 +171,63 @@ void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
 	}
 }
 
+/* The bytes of a frame from @at on; reduces *@len to those that are contiguous. */
+static void *bytes_at(void *small, struct page *const *chunks, u8 nr_chunks, u32 at, u32 *len)
+{
+	if (!nr_chunks)
+		return small + at;
+	*len = min_t(u32, *len, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+	return page_address(chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
+}
+
+/* Copy a frame, and list the copy in @sg. Returns the number of entries. */
+static int copy_frame(struct rchar_txbuf *txb, struct rchar_sealbuf *buf, struct scatterlist *sg)
+{
+	u32 at, n;
+	int i = 0;
+
+	buf->wire.hdr = txb->wire;
+	for (at = 0; at < txb->hdr.len; at += n) {
+		void *from, *to;
+
+		n = txb->hdr.len - at;
+		from = bytes_at(txb->data, txb->chunks, txb->nr_chunks, at, &n);
+		to = bytes_at(buf->data, buf->chunks, buf->nr_chunks, at, &n);
+		memcpy(to, from, n);
+		sg_set_buf(&sg[i++], to, n);
+	}
+	return i;
+}
+
+/**
+ * rchar_txbuf_seal() - make the sealed frame that is sent instead of a frame
+ * @txb: the frame, with @wire encoded; @data and @chunks do not change
+ * @buf: memory with room for the payload; taken over
+ * @key: key of this direction; NULL: the frame is HELLO, which is not sealed
+ *
+ * The libraries seal in place, so the plain text is copied first. The copy costs little beside the
+ * cipher.
+ *
+ * Context: any but hard interrupt.
+ * Return: false if the kernel's library does not take the frame.
+ */
+bool rchar_txbuf_seal(struct rchar_txbuf *txb, struct rchar_sealbuf *buf,
+		      struct rchar_seal_key *key)
+{
+	struct scatterlist sg[RCHAR_FRAME_CHUNKS + 1];
+	int n;
+
+	txb->sealed = buf;
+	sg_init_table(sg, ARRAY_SIZE(sg));
+	n = copy_frame(txb, buf, sg);
+	memset(buf->wire.tag, 0, sizeof(buf->wire.tag));
+	if (!key)
+		return true;
+	sg_set_buf(&sg[n], buf->wire.tag, sizeof(buf->wire.tag));
+	sg_mark_end(&sg[n]);
+	return rchar_seal_close(key, &buf->wire.hdr, sg, txb->hdr.len);
+}
+
 static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey,
 			    struct page *chunk, u32 len)
 {
@@ -185,7 +244,7 @@ static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 
 
 /**
  * rchar_txbuf_map() - map a frame for a work request
- * @txb: the frame, with @wire encoded
+ * @txb: the frame, with @wire encoded; what is sent is @sealed, if set
  * @dev: the device that will send the frame
  * @lkey: key of local memory
  *
@@ -194,16 +253,18 @@ static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 
  */
 int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 {
-	u32 left = txb->hdr.len, first = sizeof(txb->wire);
+	struct rchar_sealbuf *sealed = txb->sealed;
+	void *wire = sealed ? (void *)&sealed->wire : &txb->wire;
+	u32 left = txb->hdr.len, first = sealed ? sizeof(sealed->wire) : sizeof(txb->wire);
 	int i;
 
 	if (rchar_inject(RCHAR_FAULT_MAP))
 		return -ENOMEM;
-	if (!txb->nr_chunks) {
+	if (!(sealed ? sealed->nr_chunks : txb->nr_chunks)) {
 		first += left;
 		left = 0;
 	}
-	txb->sge[0].addr = ib_dma_map_single(dev, &txb->wire, first, DMA_TO_DEVICE);
+	txb->sge[0].addr = ib_dma_map_single(dev, wire, first, DMA_TO_DEVICE);
 	if (ib_dma_mapping_error(dev, txb->sge[0].addr))
 		return -ENOMEM;
 	txb->sge[0].length = first;
@@ -212,7 +273,8 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 	for (i = 0; left; i++) {
 		u32 len = min_t(u32, left, RCHAR_CHUNK_SIZE);
 
-		if (!txbuf_map_chunk(txb, dev, lkey, txb->chunks[i], len)) {
+		if (!txbuf_map_chunk(txb, dev, lkey, sealed ? sealed->chunks[i] : txb->chunks[i],
+				     len)) {
 			rchar_txbuf_unmap(txb, dev);
 			return -ENOMEM;
 		}
@@ -222,7 +284,7 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 }
 
 /**
- * rchar_txbuf_unmap() - undo rchar_txbuf_map()
+ * rchar_txbuf_unmap() - undo rchar_txbuf_map(), and free the sealed frame
  * @txb: the frame; no work request uses the frame any more
  * @dev: the device for which the frame was mapped
  */
@@ -230,10 +292,11 @@ void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev)
 {
 	int i;
 
-	if (!txb->nr_mapped)
-		return;
-	ib_dma_unmap_single(dev, txb->sge[0].addr, txb->sge[0].length, DMA_TO_DEVICE);
+	if (txb->nr_mapped)
+		ib_dma_unmap_single(dev, txb->sge[0].addr, txb->sge[0].length, DMA_TO_DEVICE);
 	for (i = 1; i < txb->nr_mapped; i++)
 		ib_dma_unmap_page(dev, txb->sge[i].addr, txb->sge[i].length, DMA_TO_DEVICE);
 	txb->nr_mapped = 0;
+	rchar_sealbuf_free(txb->sealed);
+	txb->sealed = NULL;
 }

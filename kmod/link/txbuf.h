@@ -5,22 +5,15 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <rdma/ib_verbs.h>
 #include "base/chunk.h"
 #include "proto/frame.h"
 
 struct iov_iter;
 struct rchar_account;
-
-/*
- * Chunks in the payload of a frame. With the header a frame has at most five SGEs; soft-iWARP
- * allows six (SIW_MAX_SGE).
- */
-#define RCHAR_FRAME_CHUNKS (RCHAR_CHUNK_SIZE < SZ_64K ? SZ_64K / RCHAR_CHUNK_SIZE : 1)
-#define RCHAR_FRAME_SIZE   (RCHAR_FRAME_CHUNKS * RCHAR_CHUNK_SIZE)
-
-/* A payload up to this size follows the header in one slab object and one SGE. */
-#define RCHAR_TXBUF_INLINE 1024
+struct rchar_seal_key;
+struct rchar_sealbuf;
 
 /**
  * struct rchar_sender - the sender of frames: embedded in a session
@@ -45,6 +38,7 @@ struct rchar_sender {
  * @wr: work request; valid while posted
  * @sge: SGEs of @wr; while posted they hold the DMA mappings
  * @nr_mapped: number of mapped entries of @sge
+ * @sealed: on an encrypted lane: what is sent instead of the frame; while posted
  * @sender: the sender of the frame (holds a reference), or NULL
  * @account: account of the peer that requested this frame, or NULL. The link holds a reference to
  *	     the account.
@@ -69,6 +63,7 @@ struct rchar_txbuf {
 	struct ib_send_wr wr;
 	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
 	u8 nr_mapped;
+	struct rchar_sealbuf *sealed;
 	struct rchar_sender *sender;
 	struct rchar_account *account;
 	struct rchar_hdr hdr;
@@ -89,9 +84,17 @@ struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity, struct rchar_ac
 void rchar_txbuf_put(struct rchar_txbuf *txb);
 void rchar_txbuf_put_list(struct list_head *frames);
 void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len);
+bool rchar_txbuf_seal(struct rchar_txbuf *txb, struct rchar_sealbuf *buf,
+		      struct rchar_seal_key *key);
 size_t rchar_txbuf_copy(struct rchar_txbuf *txb, size_t len, struct iov_iter *from);
 int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey);
 void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev);
+
+/* Start of the payload; only the first RCHAR_CHUNK_SIZE bytes are contiguous. */
+static inline void *rchar_txbuf_payload(struct rchar_txbuf *txb)
+{
+	return txb->nr_chunks ? page_address(txb->chunks[0]) : txb->data;
+}
 
 static inline void rchar_txbuf_get(struct rchar_txbuf *txb)
 {

@@ -95,7 +95,9 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 {
 	u32 max_message = READ_ONCE(c->max_message);
 
-	return nla_put_u32(skb, RCHAR_A_CHANNEL_MODE, c->mode) ||
+	return nla_put_u32(skb, RCHAR_A_CHANNEL_ENCRYPT,
+			   c->encrypt ? RCHAR_ENCRYPT_ON : RCHAR_ENCRYPT_OFF) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_MODE, c->mode) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_UID, from_kuid_munged(&init_user_ns, c->uid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID, from_kgid_munged(&init_user_ns, c->gid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, READ_ONCE(c->window)) ||
@@ -278,6 +280,7 @@ int rchar_fill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
 	if (nla_put_u64_64bit(skb, RCHAR_A_LINK_ID, link->serial, RCHAR_A_LINK_PAD) ||
 	    nla_put_u32(skb, RCHAR_A_LINK_INITIATOR, link->initiator) ||
 	    put_key_name(skb, RCHAR_A_LINK_KEY, link) ||
+	    nla_put_u32(skb, RCHAR_A_LINK_ENCRYPTED, link->encrypted) ||
 	    nla_put_u32(skb, RCHAR_A_LINK_SESSIONS, atomic_read(&link->nr_sessions)))
 		return -EMSGSIZE;
 	spin_lock_bh(&link->lock);
@@ -326,6 +329,7 @@ int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session
 	rchar_link_ends(link, NULL, &peer);
 	return nla_put_u64_64bit(skb, RCHAR_A_SESSION_LINK_ID, link->serial, RCHAR_A_SESSION_PAD) ||
 	       put_key_name(skb, RCHAR_A_SESSION_KEY, link) ||
+	       nla_put_u32(skb, RCHAR_A_SESSION_ENCRYPTED, link->encrypted) ||
 	       put_addr(skb, RCHAR_A_SESSION_PEER, &peer);
 }
 

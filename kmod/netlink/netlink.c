@@ -29,7 +29,7 @@ static int channel_new(struct sk_buff *skb, struct genl_info *info)
 	int ret = rchar_parse_config(info, &config);
 
 	if (!ret)
-		ret = rchar_parse_acl(info, config.role, NULL, &acl);
+		ret = rchar_parse_acl(info, &config, NULL, &acl);
 	if (ret)
 		return ret;
 	return rchar_channel_add(genl_info_net(info), &config,
@@ -61,7 +61,7 @@ static int channel_change(struct genl_info *info, struct rchar_channel *channel)
 	/* A deletion under way may free the access list. It sets dead under the same mutex. */
 	if (READ_ONCE(channel->dead))
 		return no_channel(info);
-	ret = rchar_parse_acl(info, channel->config.role, rchar_channel_acl(channel), &acl);
+	ret = rchar_parse_acl(info, &channel->config, rchar_channel_acl(channel), &acl);
 	if (!ret && acl)
 		ret = rchar_channel_set_acl(channel, acl);
 	if (ret)

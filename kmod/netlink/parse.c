@@ -4,6 +4,7 @@
 #include <net/genetlink.h>
 #include "base/addr.h"
 #include "proto/frame.h"
+#include "proto/seal.h"
 #include "session/channel.h"
 
 /* clang-format off */
@@ -46,6 +47,7 @@ const struct nla_policy rchar_parse_new_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_SIZE] = { .type = NLA_U64 },
 	[RCHAR_A_CHANNEL_ACCESS] = { .type = NLA_U32 },
 	[RCHAR_A_CHANNEL_ATOMICS] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_ENCRYPT] = { .type = NLA_U32 },
 	SETTINGS_POLICY,
 	ACL_POLICY,
 };
@@ -414,12 +416,34 @@ static int get_role(struct genl_info *info, struct rchar_config *config)
 	return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ROLE, "no such role", -EINVAL);
 }
 
+static int get_encrypt(struct genl_info *info, struct rchar_config *config)
+{
+	const struct nlattr *nla = info->attrs[RCHAR_A_CHANNEL_ENCRYPT];
+
+	if (!nla)
+		return 0;
+	if (nla_get_u32(nla) != RCHAR_ENCRYPT_ON && nla_get_u32(nla) != RCHAR_ENCRYPT_OFF)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ENCRYPT, "encrypt is on or off",
+					  -EINVAL);
+	config->encrypt = nla_get_u32(nla) == RCHAR_ENCRYPT_ON;
+	if (config->encrypt && !rchar_seal_available())
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ENCRYPT,
+					  "this kernel has no ChaCha20-Poly1305 or no Curve25519",
+					  -EOPNOTSUPP);
+	/* The kernel executes the requests of an encrypted link, with the CPU's atomics. */
+	if (config->encrypt && config->atomics == RCHAR_ATOMICS_HW)
+		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ATOMICS,
+					  "with encryption, atomics are sw", -EINVAL);
+	return 0;
+}
+
 /**
  * rchar_parse_config() - get the configuration of a new channel from a request
  * @info: the request
  * @config: set to the configuration
  *
- * Return: 0; or -EINVAL, -ERANGE or -EAFNOSUPPORT with an explanation for the administrator.
+ * Return: 0; or -EINVAL, -ERANGE, -EAFNOSUPPORT or -EOPNOTSUPP with an explanation for the
+ * administrator.
  */
 int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
 {
@@ -440,6 +464,8 @@ int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
 		ret = get_role(info, config);
 	if (!ret)
 		ret = get_region(info, config);
+	if (!ret)
+		ret = get_encrypt(info, config);
 	if (!ret)
 		ret = get_node(info, config);
 	if (!ret)

@@ -22,8 +22,8 @@ int rchar_parse_missing(struct genl_info *info, const char *words);
 int rchar_parse_once(struct genl_info *info);
 int rchar_parse_name(struct genl_info *info, char *name);
 int rchar_parse_key(struct genl_info *info, char *name);
-int rchar_parse_acl(struct genl_info *info, u32 role, const struct rchar_acl *old,
-		    struct rchar_acl **acl);
+int rchar_parse_acl(struct genl_info *info, const struct rchar_config *config,
+		    const struct rchar_acl *old, struct rchar_acl **acl);
 int rchar_parse_config(struct genl_info *info, struct rchar_config *config);
 int rchar_parse_settings(struct genl_info *info, u32 type);
 void rchar_parse_apply(struct genl_info *info, struct rchar_config *config);

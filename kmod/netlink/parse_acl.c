@@ -6,6 +6,7 @@
 #include "parse.h"
 #include "proto/frame.h"
 #include "session/acl.h"
+#include "session/channel.h"
 
 static int acl_refuse(struct genl_info *info, const struct nlattr *attr, const char *words,
 		      int error)
@@ -102,9 +103,17 @@ static int add_all(struct genl_info *info, u16 type, struct rchar_acl *acl)
 	return 0;
 }
 
-static int check_acl(struct genl_info *info, u32 role, const struct rchar_acl *acl)
+static int no_key(struct genl_info *info)
 {
-	if (role == RCHAR_ROLE_LISTEN)
+	return rchar_parse_missing(info, "encryption needs a key: see 'rchar key'");
+}
+
+static int check_acl(struct genl_info *info, const struct rchar_config *config,
+		     const struct rchar_acl *acl)
+{
+	if (config->encrypt && !acl->nr_psks)
+		return no_key(info);
+	if (config->role == RCHAR_ROLE_LISTEN)
 		return 0;
 	if (info->attrs[RCHAR_A_CHANNEL_ALLOW])
 		return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ALLOW,
@@ -118,14 +127,14 @@ static int check_acl(struct genl_info *info, u32 role, const struct rchar_acl *a
 /**
  * rchar_parse_acl() - get the access list that a request asks for
  * @info: the request
- * @role: enum rchar_role of the channel
+ * @config: configuration of the channel
  * @old: list of the channel; what the request leaves out stays. NULL: none.
  * @acl: set to the list; to NULL when the request has neither keys nor addresses
  *
  * Return: 0; -EINVAL, -E2BIG or -ENOENT with an explanation for the administrator; -ENOMEM.
  */
-int rchar_parse_acl(struct genl_info *info, u32 role, const struct rchar_acl *old,
-		    struct rchar_acl **acl)
+int rchar_parse_acl(struct genl_info *info, const struct rchar_config *config,
+		    const struct rchar_acl *old, struct rchar_acl **acl)
 {
 	bool keys = info->attrs[RCHAR_A_CHANNEL_KEY], allow = info->attrs[RCHAR_A_CHANNEL_ALLOW];
 	struct rchar_acl *fresh;
@@ -133,7 +142,7 @@ int rchar_parse_acl(struct genl_info *info, u32 role, const struct rchar_acl *ol
 
 	*acl = NULL;
 	if (!keys && !allow)
-		return 0;
+		return config->encrypt && !old ? no_key(info) : 0;
 	fresh = rchar_acl_copy(old, !keys, !allow);
 	if (!fresh)
 		return -ENOMEM;
@@ -141,12 +150,12 @@ int rchar_parse_acl(struct genl_info *info, u32 role, const struct rchar_acl *ol
 	if (!ret)
 		ret = add_all(info, RCHAR_A_CHANNEL_ALLOW, fresh);
 	if (!ret)
-		ret = check_acl(info, role, fresh);
+		ret = check_acl(info, config, fresh);
 	if (ret) {
 		rchar_acl_put(fresh);
 		return ret;
 	}
-	if (role == RCHAR_ROLE_LISTEN)
+	if (config->role == RCHAR_ROLE_LISTEN)
 		rchar_acl_guard(fresh);
 	*acl = fresh;
 	return 0;

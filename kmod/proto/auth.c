@@ -15,7 +15,6 @@
  * Labels, zero padded, are the first bytes of everything that is hashed. So a value of one kind
  * never passes for one of another kind, in particular not a reply for a request.
  */
-#define LABEL_LEN   16
 #define LABEL_MAC   "rchar1 mac"
 #define LABEL_NAME  "rchar1 name"
 #define LABEL_REQ   "rchar1 request"
@@ -26,11 +25,21 @@
 /* The parts of a private data nonce. */
 #define TAG_AT (RCHAR_WIRE_NONCE_LEN - RCHAR_AUTH_TAG_LEN)
 
-static void auth_hash(__u8 *out, const __u8 *key, const char *label, const void *data, size_t len,
-		      const void *more, size_t more_len)
+/**
+ * rchar_auth_hash() - hash with a key: BLAKE2s of a label and up to two pieces of data
+ * @out: set to RCHAR_WIRE_MAC_LEN bytes; may be @key
+ * @key: RCHAR_AUTH_SECRET_LEN bytes
+ * @label: what the hash is for; at most RCHAR_AUTH_LABEL_LEN characters
+ * @data: the first piece
+ * @len: its length, or 0
+ * @more: the second piece
+ * @more_len: its length, or 0
+ */
+void rchar_auth_hash(__u8 *out, const __u8 *key, const char *label, const void *data, size_t len,
+		     const void *more, size_t more_len)
 {
 	struct rchar_compat_blake2s state;
-	__u8 padded[LABEL_LEN] = {};
+	__u8 padded[RCHAR_AUTH_LABEL_LEN] = {};
 
 	memcpy(padded, label, strlen(label));
 	blake2s_init_key(&state, RCHAR_WIRE_MAC_LEN, key, RCHAR_AUTH_SECRET_LEN);
@@ -51,13 +60,13 @@ void rchar_auth_derive(struct rchar_auth_key *key, const __u8 *secret)
 {
 	__u8 name[RCHAR_WIRE_MAC_LEN];
 
-	auth_hash(key->mac, secret, LABEL_MAC, NULL, 0, NULL, 0);
-	auth_hash(name, secret, LABEL_NAME, NULL, 0, NULL, 0);
+	rchar_auth_hash(key->mac, secret, LABEL_MAC, NULL, 0, NULL, 0);
+	rchar_auth_hash(name, secret, LABEL_NAME, NULL, 0, NULL, 0);
 	memcpy(key->fingerprint, name, sizeof(key->fingerprint));
 	key->id = (name[0] | name[1] << 8) ?: 1;
 }
 
-/* The tag of a request covers the initiator's half of the transcript only. */
+/* The tag of a request covers what the initiator knows at that time. */
 static void request_tag(__u8 *mac, const struct rchar_auth_transcript *t,
 			const struct rchar_auth_key *key)
 {
@@ -66,16 +75,20 @@ static void request_tag(__u8 *mac, const struct rchar_auth_transcript *t,
 	memset(half.request.nonce + TAG_AT, 0, RCHAR_AUTH_TAG_LEN);
 	memset(&half.reply, 0, sizeof(half.reply));
 	half.acceptor_qpn = 0;
-	auth_hash(mac, key->mac, LABEL_REQ, &half, sizeof(half), NULL, 0);
+	memset(half.acceptor_public, 0, sizeof(half.acceptor_public));
+	memset(half.initiator_public, 0, sizeof(half.initiator_public));
+	rchar_auth_hash(mac, key->mac, LABEL_REQ, &half, sizeof(half), NULL, 0);
 }
 
+/* HELLO brings the initiator's public key later. */
 static void reply_tag(__u8 *mac, const struct rchar_auth_transcript *t,
 		      const struct rchar_auth_key *key)
 {
 	struct rchar_auth_transcript all = *t;
 
 	memset(all.reply.nonce + TAG_AT, 0, RCHAR_AUTH_TAG_LEN);
-	auth_hash(mac, key->mac, LABEL_REP, &all, sizeof(all), NULL, 0);
+	memset(all.initiator_public, 0, sizeof(all.initiator_public));
+	rchar_auth_hash(mac, key->mac, LABEL_REP, &all, sizeof(all), NULL, 0);
 }
 
 /**
@@ -141,8 +154,8 @@ bool rchar_auth_check_reply(const struct rchar_auth_transcript *t, const struct 
 void rchar_auth_greetings(__u8 *hello, __u8 *ready, const struct rchar_auth_transcript *t,
 			  const struct rchar_auth_key *key)
 {
-	auth_hash(hello, key->mac, LABEL_HELLO, t, sizeof(*t), NULL, 0);
-	auth_hash(ready, key->mac, LABEL_READY, t, sizeof(*t), hello, RCHAR_WIRE_MAC_LEN);
+	rchar_auth_hash(hello, key->mac, LABEL_HELLO, t, sizeof(*t), NULL, 0);
+	rchar_auth_hash(ready, key->mac, LABEL_READY, t, sizeof(*t), hello, RCHAR_WIRE_MAC_LEN);
 }
 
 /**

@@ -16,6 +16,8 @@
 #define RCHAR_AUTH_FINGERPRINT_LEN 8
 /* The last bytes of &rchar_wire_privdata.nonce are a tag when &rchar_wire_privdata.key is set. */
 #define RCHAR_AUTH_TAG_LEN	   8
+/* Every hash has a label of at most so many bytes, padded with zeros. */
+#define RCHAR_AUTH_LABEL_LEN	   16
 
 /**
  * struct rchar_auth_key - what a host keeps of a secret
@@ -37,6 +39,9 @@ struct rchar_auth_key {
  * @acceptor: IPv6 address of the acceptor
  * @initiator_qpn: number of the initiator's queue pair; 0 on iWARP, which has no such number
  * @acceptor_qpn: number of the acceptor's queue pair
+ * @acceptor_public: public key of the acceptor for this connection: seal.h. Zeros on a connection
+ *		     that is not encrypted.
+ * @initiator_public: the same of the initiator
  */
 struct rchar_auth_transcript {
 	struct rchar_wire_privdata request;
@@ -45,6 +50,8 @@ struct rchar_auth_transcript {
 	__u8 acceptor[16];
 	__le32 initiator_qpn;
 	__le32 acceptor_qpn;
+	__u8 acceptor_public[RCHAR_WIRE_PUBLIC_LEN];
+	__u8 initiator_public[RCHAR_WIRE_PUBLIC_LEN];
 };
 
 void rchar_auth_derive(struct rchar_auth_key *key, const __u8 *secret);
@@ -57,5 +64,7 @@ bool rchar_auth_check_reply(const struct rchar_auth_transcript *t,
 void rchar_auth_greetings(__u8 *hello, __u8 *ready, const struct rchar_auth_transcript *t,
 			  const struct rchar_auth_key *key);
 bool rchar_auth_same(const void *a, const void *b, size_t len);
+void rchar_auth_hash(__u8 *out, const __u8 *key, const char *label, const void *data, size_t len,
+		     const void *more, size_t more_len);
 
 #endif /* RCHAR_AUTH_H */

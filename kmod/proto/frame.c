@@ -17,8 +17,9 @@ struct op_rule {
 };
 
 static const struct op_rule rules[RCHAR_OP_MAX] = {
+	/* with the public key on an encrypted connection */
 	[RCHAR_OP_HELLO] = { "HELLO", sizeof(struct rchar_wire_hello),
-			     sizeof(struct rchar_wire_hello), 0, false },
+			     sizeof(struct rchar_wire_hello_public), 0, false },
 	[RCHAR_OP_READY] = { "READY", sizeof(struct rchar_wire_hello),
 			     sizeof(struct rchar_wire_hello), 0, false },
 	[RCHAR_OP_CREDIT] = { "CREDIT", 0, 0, 0, false },
@@ -39,10 +40,13 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 			     sizeof(struct rchar_wire_status), RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_WINDOW] = { "WINDOW", 0, 0, RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_MAP] = { "MAP", sizeof(struct rchar_wire_map), ANY, RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_CALL] = { "CALL", sizeof(struct rchar_wire_call), sizeof(struct rchar_wire_call),
-			    RCHAR_FRAME_ACK, true },
+	/* more than the structure with READ and WRITE only */
+	[RCHAR_OP_CALL] = { "CALL", sizeof(struct rchar_wire_call),
+			    sizeof(struct rchar_wire_call) + RCHAR_WIRE_PIECE_MAX, RCHAR_FRAME_ACK,
+			    true },
 	[RCHAR_OP_RESULT] = { "RESULT", sizeof(struct rchar_wire_result),
-			      sizeof(struct rchar_wire_result), RCHAR_FRAME_ACK, true },
+			      sizeof(struct rchar_wire_result) + RCHAR_WIRE_PIECE_MAX,
+			      RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_RNDV] = { "RNDV", sizeof(struct rchar_wire_rndv), sizeof(struct rchar_wire_rndv),
 			    RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_RNDV_DONE] = { "RNDV_DONE", sizeof(struct rchar_wire_rndv_done),
@@ -158,6 +162,7 @@ const char *rchar_frame_error_name(enum rchar_frame_error err)
 		[RCHAR_FRAME_BAD_CREDITS] = "more credits than receive buffers",
 		[RCHAR_FRAME_BAD_PAYLOAD] = "malformed payload",
 		[RCHAR_FRAME_BAD_STATE] = "not expected in this state",
+		[RCHAR_FRAME_BAD_TAG] = "not sealed by the peer, or changed",
 	};
 
 	return (unsigned int)err < __RCHAR_FRAME_ERROR_MAX ? names[err] : "?";

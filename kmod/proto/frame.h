@@ -44,6 +44,7 @@ enum rchar_frame_error {
 	RCHAR_FRAME_BAD_CREDITS,
 	RCHAR_FRAME_BAD_PAYLOAD,
 	RCHAR_FRAME_BAD_STATE, /* well formed, but not allowed in the current state */
+	RCHAR_FRAME_BAD_TAG,   /* encrypted connection: not the next frame that the peer sealed */
 	__RCHAR_FRAME_ERROR_MAX
 };
 

@@ -32,6 +32,11 @@
 	X(RCHAR_ATOMICS_SW, "sw")				\
 	X(RCHAR_ATOMICS_HW, "hw")
 
+/* enum rchar_encrypt */
+#define RCHAR_ENCRYPT_NAMES(X)					\
+	X(RCHAR_ENCRYPT_OFF, "off")				\
+	X(RCHAR_ENCRYPT_ON, "on")
+
 /* enum rchar_channel_state */
 #define RCHAR_CHANNEL_STATE_NAMES(X)				\
 	X(RCHAR_CHANNEL_WAITING, "waiting")			\
@@ -91,7 +96,8 @@
 	X(RCHAR_REASON_NO_ATOMICS, "no-atomics")		\
 	X(RCHAR_REASON_PEER_LIMIT, "peer-limit")		\
 	X(RCHAR_REASON_NOT_AUTHORISED, "not-authorised")	\
-	X(RCHAR_REASON_KEY_DELETED, "key-deleted")
+	X(RCHAR_REASON_KEY_DELETED, "key-deleted")		\
+	X(RCHAR_REASON_ENCRYPTION, "encryption")
 
 /* clang-format on */
 

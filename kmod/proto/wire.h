@@ -9,12 +9,14 @@
 
 #include <linux/types.h>
 
-#define RCHAR_WIRE_MAGIC     0x52484352u /* "RCHR" */
-#define RCHAR_WIRE_MAJOR     1
-#define RCHAR_WIRE_MINOR     0
-#define RCHAR_WIRE_NONCE_LEN 16
-#define RCHAR_WIRE_MAC_LEN   32
-#define RCHAR_WIRE_NAME_LEN  32 /* zero padded */
+#define RCHAR_WIRE_MAGIC      0x52484352u /* "RCHR" */
+#define RCHAR_WIRE_MAJOR      1
+#define RCHAR_WIRE_MINOR      0
+#define RCHAR_WIRE_NONCE_LEN  16
+#define RCHAR_WIRE_MAC_LEN    32
+#define RCHAR_WIRE_PUBLIC_LEN 32 /* public key of X25519 (RFC 7748) */
+#define RCHAR_WIRE_TAG_LEN    16 /* tag of ChaCha20-Poly1305 (RFC 8439) */
+#define RCHAR_WIRE_NAME_LEN   32 /* zero padded */
 
 /* Limits of the values that a peer may announce for its receive side. */
 #define RCHAR_WIRE_DEPTH_MIN	4
@@ -52,6 +54,12 @@ struct rchar_wire_privdata {
 	__u8 nonce[RCHAR_WIRE_NONCE_LEN]; /* with a key, the last 8 bytes are a tag: auth.h */
 };
 
+/* Private data of the reply on an encrypted connection (at most 196 bytes). */
+struct rchar_wire_reply {
+	struct rchar_wire_privdata privdata;
+	__u8 public[RCHAR_WIRE_PUBLIC_LEN];
+};
+
 /* Private data of a reject (at most 148 bytes). */
 struct rchar_wire_reject {
 	__le32 magic;
@@ -62,7 +70,10 @@ struct rchar_wire_reject {
 	__le32 reserved;
 };
 
-/* One SEND is one frame: this header, then len bytes of payload. */
+/*
+ * One SEND is one frame: this header, then len bytes of payload. On an encrypted connection the tag
+ * stands between them.
+ */
 struct rchar_wire_hdr {
 	__u8 op;	/* enum rchar_op */
 	__u8 flags;	/* RCHAR_FRAME_* */
@@ -74,10 +85,22 @@ struct rchar_wire_hdr {
 	__le32 window;	/* offset up to which the receiver may send in this session */
 };
 
+/* A header with the tag, which covers header and payload. HELLO is not sealed: zeros. */
+struct rchar_wire_sealed_hdr {
+	struct rchar_wire_hdr hdr;
+	__u8 tag[RCHAR_WIRE_TAG_LEN];
+};
+
 /* HELLO and READY. */
 struct rchar_wire_hello {
 	__u8 nonce[RCHAR_WIRE_NONCE_LEN]; /* from the receiver's private data */
 	__u8 mac[RCHAR_WIRE_MAC_LEN];	  /* zero without a key */
+};
+
+/* HELLO on an encrypted connection. */
+struct rchar_wire_hello_public {
+	struct rchar_wire_hello hello;
+	__u8 public[RCHAR_WIRE_PUBLIC_LEN];
 };
 
 struct rchar_wire_open {
@@ -117,7 +140,7 @@ struct rchar_wire_call {
 	__u8 call; /* enum rchar_call */
 	__u8 reserved[3];
 	__le32 id;     /* chosen by the caller; echoed */
-	__le64 offset; /* of the word, a multiple of 8; 0 when the call uses no word */
+	__le64 offset; /* of the word, a multiple of 8, or of the bytes; else 0 */
 	__le64 operand;
 	__le64 compare;
 };
@@ -161,6 +184,9 @@ enum rchar_call {
 	RCHAR_CALL_ADD,
 	RCHAR_CALL_CAS,
 	RCHAR_CALL_RING, /* ring the doorbell; operand: 32-bit value for the exporter */
+	/* on encrypted links only; operand: bytes at offset */
+	RCHAR_CALL_READ,  /* the bytes follow struct rchar_wire_result */
+	RCHAR_CALL_WRITE, /* the bytes follow struct rchar_wire_call */
 	__RCHAR_CALL_MAX
 };
 
@@ -171,6 +197,10 @@ enum rchar_call_status {
 	RCHAR_CALL_UNSUPPORTED, /* the device executes atomics of this region, not the kernel */
 	__RCHAR_CALL_STATUS_MAX
 };
+
+/* Most bytes of one READ or WRITE, and how many of them an importer may have under way at once. */
+#define RCHAR_WIRE_PIECE_MAX  (60u << 10)
+#define RCHAR_WIRE_PIECES_MAX 8
 
 /* Limits of the size of a block: 4 KiB to 1 GiB. */
 #define RCHAR_WIRE_BLOCK_SHIFT_MIN 12
@@ -221,7 +251,7 @@ enum rchar_op {
 #define RCHAR_OPEN_NORECV 0x02 /* opened write-only: as if STOP followed */
 #define RCHAR_OPEN_FLAGS  0x03
 
-/* Capabilities: none in version 1.0. */
-#define RCHAR_CAP_NONE 0
+/* Capabilities. */
+#define RCHAR_CAP_ENCRYPTED 0x01 /* the connection is encrypted; reply: and so is this side */
 
 #endif /* RCHAR_WIRE_H */

@@ -21,6 +21,7 @@ static struct rchar_link *admin_connect(struct rchar_channel *channel, const str
 		.local = channel->config.local,
 		.peer = channel->config.peer,
 		.psk = rchar_acl_psk(acl),
+		.encrypted = channel->config.encrypt,
 	};
 
 	return rchar_link_connect(&ends);

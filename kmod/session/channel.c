@@ -173,13 +173,15 @@ struct rchar_acl *rchar_channel_acl(struct rchar_channel *channel)
  * @local: the address and port to which the peer connects
  * @peer: address of the peer
  * @psk: key that the peer proved to have, or NULL
+ * @encrypted: the peer wants to encrypt
  *
  * Context: process. The walk is as long as the administrator's list of channels.
- * Return: 0; NOT_AUTHORISED; BUSY when no channel listens there yet, or any more.
+ * Return: 0; NOT_AUTHORISED; ENCRYPTION when a channel lets this peer in, but not in this way; BUSY
+ * when no channel listens there yet, or any more.
  */
 enum rchar_reason rchar_channel_admits(struct net *net, const struct sockaddr_storage *local,
 				       const struct sockaddr_storage *peer,
-				       const struct rchar_psk *psk)
+				       const struct rchar_psk *psk, bool encrypted)
 {
 	enum rchar_reason reason = RCHAR_REASON_BUSY;
 	struct rchar_channel *channel;
@@ -189,8 +191,12 @@ enum rchar_reason rchar_channel_admits(struct net *net, const struct sockaddr_st
 	xa_for_each(&channels, id, channel) {
 		if (channel->net != net || !listens_at(channel, local))
 			continue;
-		reason = RCHAR_REASON_NOT_AUTHORISED;
-		if (rchar_acl_permits(rcu_dereference(channel->acl), peer, psk)) {
+		if (reason == RCHAR_REASON_BUSY)
+			reason = RCHAR_REASON_NOT_AUTHORISED;
+		if (!rchar_acl_permits(rcu_dereference(channel->acl), peer, psk))
+			continue;
+		reason = RCHAR_REASON_ENCRYPTION;
+		if (channel->config.encrypt == encrypted) {
 			reason = RCHAR_REASON_NONE;
 			break;
 		}

@@ -59,6 +59,7 @@ struct rchar_type;
  * @size: memory, listen: bytes to export
  * @access: memory, listen: enum rchar_access
  * @atomics: memory, listen: enum rchar_atomics
+ * @encrypt: sessions use encrypted links only; otherwise links that are not encrypted
  * @linger_ms: how long the session continues to send queued bytes after the last close()
  */
 struct rchar_config {
@@ -81,6 +82,7 @@ struct rchar_config {
 	u64 size;
 	u32 access;
 	u32 atomics;
+	bool encrypt;
 };
 
 /**
@@ -152,7 +154,7 @@ struct rchar_channel *rchar_channel_find_listening(struct net *net,
 						   const char *name);
 enum rchar_reason rchar_channel_admits(struct net *net, const struct sockaddr_storage *local,
 				       const struct sockaddr_storage *peer,
-				       const struct rchar_psk *psk);
+				       const struct rchar_psk *psk, bool encrypted);
 struct rchar_acl *rchar_channel_acl(struct rchar_channel *channel);
 struct rchar_channel *rchar_channel_next(u32 *id);
 void rchar_channel_config_lock(void);

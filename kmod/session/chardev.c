@@ -282,7 +282,7 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 	const struct rchar_config *c = &s->channel->config;
 	struct sockaddr_storage local, peer;
 
-	BUILD_BUG_ON(sizeof(struct rchar_info) != 200);
+	BUILD_BUG_ON(sizeof(struct rchar_info) != 208);
 	BUILD_BUG_ON(sizeof(info->peer) < sizeof(struct sockaddr_in6));
 	info->type = c->type;
 	info->role = c->role;
@@ -306,6 +306,7 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 		memcpy(info->peer, &peer, rchar_addr_len(&peer));
 		memcpy(info->local, &local, rchar_addr_len(&local));
 		strscpy(info->key, rchar_link_key_name(s->link), sizeof(info->key));
+		info->encrypted = s->link->encrypted;
 	}
 	if (s->type->fill_info)
 		s->type->fill_info(s, info);

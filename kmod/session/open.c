@@ -301,6 +301,8 @@ static enum rchar_reason receive_open_locked(struct rchar_channel *channel, stru
 							      lockdep_is_held(&channel->lock)),
 				    link))
 		return RCHAR_REASON_NOT_AUTHORISED;
+	if (channel->config.encrypt != link->encrypted)
+		return RCHAR_REASON_ENCRYPTION;
 	if (channel->config.type != open->type)
 		return RCHAR_REASON_WRONG_TYPE;
 	return channel->type->accept ? channel->type->accept(channel, link, hdr) :

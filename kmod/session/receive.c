@@ -63,6 +63,7 @@ static enum rchar_reason session_refusal(enum rchar_reason reason)
 	case RCHAR_REASON_NO_ATOMICS:
 	case RCHAR_REASON_PEER_LIMIT:
 	case RCHAR_REASON_NOT_AUTHORISED:
+	case RCHAR_REASON_ENCRYPTION:
 		return reason;
 	default:
 		return RCHAR_REASON_REJECTED;

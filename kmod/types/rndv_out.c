@@ -331,7 +331,8 @@ ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u
 	struct rchar_rndv_out *b;
 	ssize_t ret = 0;
 
-	if (!min || iov_iter_count(from) < min ||
+	/* On an encrypted link the peer gets no key of this host's memory. */
+	if (!min || session->link->encrypted || iov_iter_count(from) < min ||
 	    len < clamp(min, RCHAR_WIRE_RNDV_MIN, RCHAR_WIRE_RNDV_MAX))
 		return 0;
 	b = kzalloc(sizeof(*b), RCHAR_GFP_PROGRAM);

@@ -201,7 +201,8 @@ static enum rchar_frame_error receive_data(struct rchar_session *s, const struct
 static enum rchar_frame_error receive_rndv(struct rchar_session *s, struct rchar_rxbuf *rxb,
 					   int *ret)
 {
-	if (!rchar_session_data_expected(s) || rchar_rndv_open(s))
+	/* On an encrypted link, this host reads no memory of the peer. */
+	if (!rchar_session_data_expected(s) || rchar_rndv_open(s) || s->link->encrypted)
 		return RCHAR_FRAME_BAD_STATE;
 	/* Every RNDV queues an answer: bound the number of answers. */
 	if (rchar_session_too_many_replies(s->flow)) {

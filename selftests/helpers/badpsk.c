@@ -14,20 +14,6 @@
 
 static struct psk key, other_key;
 
-static void read_key(const char *path, struct psk *k)
-{
-	uint8_t secret[PSK_SECRET_LEN];
-	char command[256];
-	FILE *f;
-
-	snprintf(command, sizeof(command), "base64 -d %s", path);
-	f = popen(command, "r");
-	if (!f || fread(secret, 1, sizeof(secret), f) != sizeof(secret))
-		bail(path);
-	pclose(f);
-	psk_derive(k, secret);
-}
-
 /* ---- as an initiator ---- */
 
 /* What a test changes, before and after the tag is computed. */
@@ -470,8 +456,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	peer_addr = argv[1];
-	read_key(argv[2], &key);
-	read_key(argv[3], &other_key);
+	psk_read(&key, argv[2]);
+	psk_read(&other_key, argv[3]);
 	the_document_suffices();
 	requests();
 	recorded();

@@ -40,6 +40,9 @@ int next_event(struct conn *c, int ms)
 	if ((type == RDMA_CM_EVENT_ESTABLISHED || type == RDMA_CM_EVENT_CONNECT_RESPONSE) &&
 	    e->param.conn.private_data) {
 		memcpy(&c->reply, e->param.conn.private_data, sizeof(c->reply));
+		if (e->param.conn.private_data_len >= sizeof(struct rchar_wire_reply))
+			memcpy(c->peer_public, e->param.conn.private_data + sizeof(c->reply),
+			       sizeof(c->peer_public));
 		c->peer_qpn = e->param.conn.qp_num;
 		c->may_read = e->param.conn.responder_resources;
 		c->reads = e->param.conn.initiator_depth;
@@ -224,7 +227,12 @@ void fill(struct conn *c, struct frame *f, int op, uint32_t session, uint32_t le
 
 void send_frame(struct conn *c, struct frame *f)
 {
-	send_raw(c, f, sizeof(f->h) + le32toh(f->h.len));
+	uint8_t sealed[BUF];
+
+	if (c->wrap)
+		send_raw(c, sealed, c->wrap(c, sealed, f));
+	else
+		send_raw(c, f, sizeof(f->h) + le32toh(f->h.len));
 }
 
 /* The next frame of the peer within ms: its op, or 0. Payload in *f. */
@@ -242,7 +250,10 @@ int receive(struct conn *c, struct frame *f, int ms)
 		}
 		if (wc.wr_id == 1000 || wc.status)
 			continue;
-		memcpy(f, c->mem + wc.wr_id * BUF, wc.byte_len);
+		if (!c->unwrap)
+			memcpy(f, c->mem + wc.wr_id * BUF, wc.byte_len);
+		else if (!c->unwrap(c, f, c->mem + wc.wr_id * BUF, wc.byte_len))
+			bail("a frame of the module is not sealed as it should be");
 		post_recv(c, wc.wr_id);
 		c->granted++;
 		if (f->h.op >= RCHAR_OP_OPEN)

@@ -17,7 +17,10 @@
 #define DEPTH 32
 #define SENDS 32 /* buffers to send from, used in turn; so many may be on their way */
 #define FRAME 16384
-#define BUF   (sizeof(struct rchar_wire_hdr) + FRAME)
+#define BUF   (sizeof(struct rchar_wire_sealed_hdr) + FRAME)
+
+struct frame;
+struct seal;
 
 struct conn {
 	struct rdma_event_channel *events;
@@ -35,6 +38,10 @@ struct conn {
 	int granted;
 	int reject_reason; /* of a rejected request; 0: none, -1: not ours */
 	bool gone;
+	uint8_t peer_public[32]; /* after the private data of a reply */
+	struct seal *seal;	 /* of an encrypted connection: seal.h */
+	int (*wrap)(struct conn *c, uint8_t *out, const struct frame *f);
+	bool (*unwrap)(struct conn *c, struct frame *f, const uint8_t *in, int len);
 };
 
 struct frame {

@@ -2,10 +2,11 @@
 #include "psk.h"
 #include <blake2.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
-static void hash(uint8_t *out, const uint8_t *k, const char *label, const void *data, size_t len,
-		 const void *more, size_t more_len)
+void psk_hash(uint8_t *out, const uint8_t *k, const char *label, const void *data, size_t len,
+	      const void *more, size_t more_len)
 {
 	char padded[16] = "";
 	blake2s_state s;
@@ -24,11 +25,25 @@ void psk_derive(struct psk *k, const uint8_t *secret)
 {
 	uint8_t name[PSK_MAC_LEN];
 
-	hash(k->mac, secret, "rchar1 mac", NULL, 0, NULL, 0);
-	hash(name, secret, "rchar1 name", NULL, 0, NULL, 0);
+	psk_hash(k->mac, secret, "rchar1 mac", NULL, 0, NULL, 0);
+	psk_hash(name, secret, "rchar1 name", NULL, 0, NULL, 0);
 	k->id = name[0] | name[1] << 8;
 	if (!k->id)
 		k->id = 1;
+}
+
+void psk_read(struct psk *k, const char *path)
+{
+	uint8_t secret[PSK_SECRET_LEN];
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "base64 -d %s", path);
+	f = popen(command, "r");
+	if (!f || fread(secret, 1, sizeof(secret), f) != sizeof(secret))
+		bail(path);
+	pclose(f);
+	psk_derive(k, secret);
 }
 
 static void mapped(uint8_t *out, const struct sockaddr *sa)
@@ -57,7 +72,9 @@ void psk_request_tag(uint8_t *tag, const struct psk_transcript *t, const struct 
 	memset(half.request.nonce + PSK_TAG_AT, 0, PSK_TAG_LEN);
 	memset(&half.reply, 0, sizeof(half.reply));
 	half.acceptor_qpn = 0;
-	hash(mac, k->mac, "rchar1 request", &half, sizeof(half), NULL, 0);
+	memset(half.acceptor_public, 0, sizeof(half.acceptor_public));
+	memset(half.initiator_public, 0, sizeof(half.initiator_public));
+	psk_hash(mac, k->mac, "rchar1 request", &half, sizeof(half), NULL, 0);
 	memcpy(tag, mac, PSK_TAG_LEN);
 }
 
@@ -67,13 +84,14 @@ void psk_reply_tag(uint8_t *tag, const struct psk_transcript *t, const struct ps
 	uint8_t mac[PSK_MAC_LEN];
 
 	memset(all.reply.nonce + PSK_TAG_AT, 0, PSK_TAG_LEN);
-	hash(mac, k->mac, "rchar1 reply", &all, sizeof(all), NULL, 0);
+	memset(all.initiator_public, 0, sizeof(all.initiator_public));
+	psk_hash(mac, k->mac, "rchar1 reply", &all, sizeof(all), NULL, 0);
 	memcpy(tag, mac, PSK_TAG_LEN);
 }
 
 void psk_greetings(uint8_t *hello_mac, uint8_t *ready_mac, const struct psk_transcript *t,
 		   const struct psk *k)
 {
-	hash(hello_mac, k->mac, "rchar1 hello", t, sizeof(*t), NULL, 0);
-	hash(ready_mac, k->mac, "rchar1 ready", t, sizeof(*t), hello_mac, PSK_MAC_LEN);
+	psk_hash(hello_mac, k->mac, "rchar1 hello", t, sizeof(*t), NULL, 0);
+	psk_hash(ready_mac, k->mac, "rchar1 ready", t, sizeof(*t), hello_mac, PSK_MAC_LEN);
 }

@@ -26,9 +26,16 @@ struct psk_transcript {
 	uint8_t acceptor[16];
 	uint32_t initiator_qpn;
 	uint32_t acceptor_qpn;
+	uint8_t acceptor_public[32];  /* zeros without encryption */
+	uint8_t initiator_public[32]; /* the same */
 };
 
+/* out may be k. */
+void psk_hash(uint8_t *out, const uint8_t *k, const char *label, const void *data, size_t len,
+	      const void *more, size_t more_len);
 void psk_derive(struct psk *k, const uint8_t *secret);
+/* From a file with the secret in base64. */
+void psk_read(struct psk *k, const char *path);
 /* The ends of a connection whose queue pair exists; the peer's number is not known yet. */
 void psk_ends(struct psk_transcript *t, struct conn *c, bool initiator);
 void psk_request_tag(uint8_t *tag, const struct psk_transcript *t, const struct psk *k);

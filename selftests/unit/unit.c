@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Unit tests of the pure logic, compiled with the very source files of the module:
- * frame.c privdata.c credit.c backoff.c state.c and seq.h. TAP output.
+ * all of proto/, backoff.c and seq.h. TAP output.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <asm/byteorder.h>
 #include "base/backoff.h"
 #include "proto/auth.h"
+#include "proto/seal.h"
 #include "proto/privdata.h"
 #include "proto/credit.h"
 #include "proto/frame.h"
@@ -18,6 +19,7 @@
 #include "proto/state.h"
 #include "proto/window.h"
 #include <linux/kernel.h>
+#include <linux/scatterlist.h>
 #include "../lib/test.h"
 #include "vectors.h"
 
@@ -390,11 +392,12 @@ static bool is_hex(const void *p, size_t len, const char *hex)
 	return !*hex;
 }
 
-/* The handshake of the test vectors in protocol.rst. */
-static void example(struct rchar_auth_transcript *t, struct rchar_auth_key *key)
+/* The handshake of the test vectors in protocol.rst, without the acceptor's public key. */
+static void example(struct rchar_auth_transcript *t, struct rchar_auth_key *key, u32 caps)
 {
 	struct rchar_privdata request = { .link_id = 0x0807060504030201,
 					  .attempt = 1,
+					  .caps = caps,
 					  .frame_size = 65536,
 					  .depth = 32,
 					  .lanes = 1 };
@@ -418,6 +421,23 @@ static void example(struct rchar_auth_transcript *t, struct rchar_auth_key *key)
 	rchar_auth_sign_reply(t, key);
 }
 
+/* The encrypted one: @seals has the keys of the initiator, then those of the acceptor. */
+static void encrypted_example(struct rchar_auth_transcript *t, struct rchar_auth_key *key,
+			      struct rchar_seal *seals)
+{
+	unsigned char secret[RCHAR_WIRE_PUBLIC_LEN];
+
+	example(t, key, RCHAR_CAP_ENCRYPTED);
+	fill_bytes(secret, sizeof(secret), 0x40);
+	memset(seals, 0, 2 * sizeof(*seals));
+	CHECK(rchar_seal_begin(&seals[0], t->initiator_public, secret));
+	fill_bytes(secret, sizeof(secret), 0x60);
+	CHECK(rchar_seal_begin(&seals[1], t->acceptor_public, secret));
+	rchar_auth_sign_reply(t, key);
+	CHECK(rchar_seal_derive(&seals[0], t, key, true));
+	CHECK(rchar_seal_derive(&seals[1], t, key, false));
+}
+
 /* selftests/vectors.py computes the same in another language, and compares with protocol.rst. */
 TEST(handshake_is_that_of_the_test_vectors)
 {
@@ -425,7 +445,7 @@ TEST(handshake_is_that_of_the_test_vectors)
 	struct rchar_auth_transcript t;
 	struct rchar_auth_key key;
 
-	example(&t, &key);
+	example(&t, &key, 0);
 	rchar_auth_greetings(hello, ready, &t, &key);
 	CHECK(is_hex(key.mac, sizeof(key.mac), VECTOR_MAC_KEY));
 	CHECK(is_hex(key.fingerprint, sizeof(key.fingerprint), VECTOR_FINGERPRINT));
@@ -444,18 +464,19 @@ TEST(every_changed_bit_of_a_handshake_is_noticed)
 	struct rchar_auth_key key;
 	size_t i, half = sizeof(t.request);
 
-	example(&good, &key);
+	example(&good, &key, 0);
 	CHECK(rchar_auth_check_request(&good, &key) && rchar_auth_check_reply(&good, &key));
 	rchar_auth_greetings(hello, ready, &good, &key);
 	for (i = 0; i < 8 * sizeof(t); i++) {
 		bool of_reply = i / 8 >= half && i / 8 < 2 * half;
-		bool of_acceptor = i / 8 >= sizeof(t) - 4;
+		bool of_acceptor = i / 8 >= offsetof(struct rchar_auth_transcript, acceptor_qpn);
+		bool of_hello = i / 8 >= offsetof(struct rchar_auth_transcript, initiator_public);
 
 		t = good;
 		bytes[i / 8] ^= 1 << i % 8;
-		/* The reply and the acceptor's QPN come after the request. */
+		/* The reply and what is the acceptor's come after the request; then HELLO. */
 		CHECK(rchar_auth_check_request(&t, &key) == (of_reply || of_acceptor));
-		CHECK(!rchar_auth_check_reply(&t, &key));
+		CHECK(rchar_auth_check_reply(&t, &key) == of_hello);
 		rchar_auth_greetings(hello2, ready2, &t, &key);
 		CHECK(memcmp(hello, hello2, sizeof(hello)) && memcmp(ready, ready2, sizeof(ready)));
 	}
@@ -470,7 +491,7 @@ TEST(nothing_of_a_handshake_passes_for_something_else)
 	struct rchar_auth_transcript t, mirrored;
 	struct rchar_auth_key key;
 
-	example(&t, &key);
+	example(&t, &key, 0);
 	rchar_auth_greetings(hello, ready, &t, &key);
 	CHECK(memcmp(hello, ready, sizeof(hello)));
 	/* A request as a reply, a reply as a request, and both sent back to their sender. */
@@ -484,6 +505,138 @@ TEST(nothing_of_a_handshake_passes_for_something_else)
 	memcpy(mirrored.initiator, t.acceptor, sizeof(t.acceptor));
 	memcpy(mirrored.acceptor, t.initiator, sizeof(t.initiator));
 	CHECK(!rchar_auth_check_request(&mirrored, &key));
+}
+
+/* ---- encryption ---- */
+
+#define TEXT "attack at dawn"
+
+static struct rchar_wire_hdr frame_of(u8 op, u32 session, u32 len)
+{
+	const struct rchar_hdr hdr = {
+		.op = op, .credits = 1, .len = len, .session = session, .ack = 1, .window = 0x20000
+	};
+	struct rchar_wire_hdr wire;
+
+	rchar_hdr_encode(&wire, &hdr);
+	return wire;
+}
+
+/* A frame as it is on the wire, the payload in two pieces while it is sealed or opened. */
+struct sealed {
+	struct rchar_wire_sealed_hdr head;
+	u8 payload[sizeof(TEXT) - 1];
+	struct scatterlist sg[3];
+};
+
+static void list_pieces(struct sealed *f, u32 len)
+{
+	int i = 0;
+
+	if (len) {
+		sg_set_buf(&f->sg[i++], f->payload, 3);
+		sg_set_buf(&f->sg[i++], f->payload + 3, len - 3);
+	}
+	sg_set_buf(&f->sg[i], f->head.tag, sizeof(f->head.tag));
+}
+
+static void seal_text(struct sealed *f, struct rchar_seal_key *key, const char *text, u32 len)
+{
+	f->head.hdr = frame_of(len ? RCHAR_OP_DATA : RCHAR_OP_PING, len ? 1 : 0, len);
+	memcpy(f->payload, text, len);
+	list_pieces(f, len);
+	CHECK(rchar_seal_close(key, &f->head.hdr, f->sg, len));
+}
+
+TEST(encryption_is_that_of_the_test_vectors)
+{
+	unsigned char hello[RCHAR_WIRE_MAC_LEN], ready[RCHAR_WIRE_MAC_LEN];
+	struct rchar_auth_transcript t;
+	struct rchar_wire_reply reply;
+	struct rchar_seal seals[2];
+	struct rchar_auth_key key;
+	struct sealed f;
+	u32 i;
+
+	encrypted_example(&t, &key, seals);
+	rchar_auth_greetings(hello, ready, &t, &key);
+	reply.privdata = t.reply;
+	memcpy(reply.public, t.acceptor_public, sizeof(reply.public));
+	CHECK(is_hex(t.initiator_public, 32, VECTOR_INITIATOR_PUBLIC));
+	CHECK(is_hex(&t.request, sizeof(t.request), VECTOR_ENCRYPTED_REQUEST));
+	CHECK(is_hex(&reply, sizeof(reply), VECTOR_ENCRYPTED_REPLY));
+	CHECK(is_hex(hello, sizeof(hello), VECTOR_ENCRYPTED_HELLO));
+	CHECK(is_hex(ready, sizeof(ready), VECTOR_ENCRYPTED_READY));
+	CHECK(is_hex(seals[0].tx.key, 32, VECTOR_INITIATOR_KEY));
+	CHECK(is_hex(seals[0].rx.key, 32, VECTOR_ACCEPTOR_KEY));
+	CHECK(!memcmp(&seals[0].tx, &seals[1].rx, sizeof(seals[0].tx)));
+	CHECK(!memcmp(&seals[0].rx, &seals[1].tx, sizeof(seals[0].tx)));
+	seal_text(&f, &seals[0].tx, TEXT, strlen(TEXT));
+	CHECK(is_hex(&f, sizeof(f.head) + strlen(TEXT), VECTOR_SEALED_DATA));
+	seal_text(&f, &seals[0].tx, "", 0);
+	CHECK(is_hex(&f, sizeof(f.head), VECTOR_SEALED_PING));
+	/* The last frame of a key, and then the next key. */
+	for (i = seals[0].tx.frames; i < RCHAR_SEAL_FRAMES; i++)
+		seal_text(&f, &seals[0].tx, "", 0);
+	CHECK(!seals[0].tx.frames);
+	CHECK(is_hex(seals[0].tx.key, 32, VECTOR_NEXT_INITIATOR_KEY));
+}
+
+TEST(secrets_of_the_exchange_are_wiped)
+{
+	static const unsigned char zeros[RCHAR_WIRE_PUBLIC_LEN];
+	struct rchar_auth_transcript t;
+	struct rchar_seal seals[2];
+	struct rchar_auth_key key;
+
+	encrypted_example(&t, &key, seals);
+	CHECK(!memcmp(seals[0].secret, zeros, sizeof(zeros)));
+	CHECK(!memcmp(seals[1].secret, zeros, sizeof(zeros)));
+	/* A point of low order would make the shared secret known: RFC 7748, 6.1. */
+	CHECK(rchar_seal_begin(&seals[0], t.initiator_public, t.initiator_public));
+	memset(t.acceptor_public, 0, sizeof(t.acceptor_public));
+	CHECK(!rchar_seal_derive(&seals[0], &t, &key, true));
+}
+
+TEST(every_changed_bit_of_a_sealed_frame_is_noticed)
+{
+	struct rchar_auth_transcript t;
+	struct rchar_seal seals[2];
+	struct rchar_auth_key key;
+	struct rchar_seal_key rx;
+	struct sealed good, f;
+	size_t i, len = strlen(TEXT);
+
+	encrypted_example(&t, &key, seals);
+	seal_text(&good, &seals[0].tx, TEXT, len);
+	for (i = 0; i < 8 * (sizeof(good.head) + len); i++) {
+		f = good;
+		rx = seals[1].rx;
+		((u8 *)&f)[i / 8] ^= 1 << i % 8;
+		list_pieces(&f, len);
+		CHECK(!rchar_seal_open(&rx, &f.head.hdr, f.sg, len));
+	}
+	/* Cut, and of another direction. */
+	f = good;
+	rx = seals[1].rx;
+	list_pieces(&f, len - 1);
+	CHECK(!rchar_seal_open(&rx, &f.head.hdr, f.sg, len - 1));
+	f = good;
+	rx = seals[1].tx;
+	list_pieces(&f, len);
+	CHECK(!rchar_seal_open(&rx, &f.head.hdr, f.sg, len));
+	/* Right, then once more: a copy. Then the frame after the next. */
+	f = good;
+	list_pieces(&f, len);
+	CHECK(rchar_seal_open(&seals[1].rx, &f.head.hdr, f.sg, len));
+	CHECK(!memcmp(f.payload, TEXT, len));
+	rx = seals[1].rx;
+	f = good;
+	list_pieces(&f, len);
+	CHECK(!rchar_seal_open(&rx, &f.head.hdr, f.sg, len));
+	seal_text(&f, &seals[0].tx, TEXT, len);
+	seal_text(&f, &seals[0].tx, TEXT, len);
+	CHECK(!rchar_seal_open(&seals[1].rx, &f.head.hdr, f.sg, len));
 }
 
 /* ---- credits ---- */

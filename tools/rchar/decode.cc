@@ -119,6 +119,7 @@ void decode(const Attributes &in, Channel *out)
 	take_all(in, RCHAR_A_CHANNEL_KEY, &out->keys);
 	take_all(in, RCHAR_A_CHANNEL_KEY_DELETED, &out->keys_deleted);
 	take_all(in, RCHAR_A_CHANNEL_ALLOW, &out->allow);
+	take(in, RCHAR_A_CHANNEL_ENCRYPT, &out->encrypt);
 	take(in, RCHAR_A_CHANNEL_DEV_MAJOR, &out->dev_major);
 	take(in, RCHAR_A_CHANNEL_DEV_MINOR, &out->dev_minor);
 	take(in, RCHAR_A_CHANNEL_STATS, &out->stats);
@@ -131,6 +132,7 @@ void decode(const Attributes &in, Link *out)
 	take(in, RCHAR_A_LINK_LOCAL, &out->local);
 	take(in, RCHAR_A_LINK_PEER, &out->peer);
 	take(in, RCHAR_A_LINK_KEY, &out->key);
+	take(in, RCHAR_A_LINK_ENCRYPTED, &out->encrypted);
 	take(in, RCHAR_A_LINK_STATE, &out->state);
 	take(in, RCHAR_A_LINK_REASON, &out->reason);
 	take(in, RCHAR_A_LINK_REASON_AGE_MS, &out->reason_age_ms);
@@ -151,6 +153,7 @@ void decode(const Attributes &in, Session *out)
 	take(in, RCHAR_A_SESSION_INITIATOR, &out->initiator);
 	take(in, RCHAR_A_SESSION_PEER, &out->peer);
 	take(in, RCHAR_A_SESSION_KEY, &out->key);
+	take(in, RCHAR_A_SESSION_ENCRYPTED, &out->encrypted);
 	take(in, RCHAR_A_SESSION_STATE, &out->state);
 	take(in, RCHAR_A_SESSION_REASON, &out->reason);
 	take(in, RCHAR_A_SESSION_RX_QUEUED, &out->rx_queued);

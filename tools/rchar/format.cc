@@ -51,6 +51,7 @@ constexpr Reason reasons[] = {
 	{RCHAR_REASON_NOT_AUTHORISED,
 	 "the key is missing or wrong, or not allowed there; or there is no channel of that name"},
 	{RCHAR_REASON_KEY_DELETED, "its key was deleted (see 'rchar key', 'rchar set')"},
+	{RCHAR_REASON_ENCRYPTION, "one host encrypts, the other does not (see encrypt of both)"},
 };
 
 constexpr bool in_order()

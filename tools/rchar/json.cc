@@ -95,6 +95,7 @@ Json json_of(const Channel &c)
 	put_list(&out, "keys", c.keys);
 	put_list(&out, "keys_deleted", c.keys_deleted);
 	put_list(&out, "allow", c.allow);
+	put(&out, "encrypt", c.encrypt);
 	put(&out, "dev_major", c.dev_major);
 	put(&out, "dev_minor", c.dev_minor);
 	put(&out, "stats", c.stats);
@@ -110,6 +111,7 @@ Json json_of(const Link &l)
 	put(&out, "local", l.local);
 	put(&out, "peer", l.peer);
 	put(&out, "key", l.key);
+	put(&out, "encrypted", l.encrypted);
 	put(&out, "state", l.state);
 	put(&out, "reason", l.reason);
 	put(&out, "reason_age_ms", l.reason_age_ms);
@@ -135,6 +137,7 @@ Json json_of(const Session &s)
 	put(&out, "initiator", s.initiator);
 	put(&out, "peer", s.peer);
 	put(&out, "key", s.key);
+	put(&out, "encrypted", s.encrypted);
 	put(&out, "state", s.state);
 	put(&out, "reason", s.reason);
 	put(&out, "rx_queued_bytes", s.rx_queued);

@@ -44,6 +44,7 @@ struct Channel {
 	std::vector<std::string> keys;
 	std::vector<std::string> keys_deleted;
 	std::vector<rchar_prefix> allow;
+	std::optional<Code<rchar_encrypt>> encrypt;
 	std::optional<uint32_t> dev_major;
 	std::optional<uint32_t> dev_minor;
 	std::optional<Stats> stats;
@@ -67,6 +68,7 @@ struct Link {
 	std::optional<sockaddr_storage> local;
 	std::optional<sockaddr_storage> peer;
 	std::optional<std::string> key;
+	std::optional<bool> encrypted;
 	std::optional<Code<rchar_link_state>> state;
 	std::optional<Code<rchar_reason>> reason;
 	std::optional<uint64_t> reason_age_ms;
@@ -86,6 +88,7 @@ struct Session {
 	std::optional<bool> initiator;
 	std::optional<sockaddr_storage> peer;
 	std::optional<std::string> key;
+	std::optional<bool> encrypted;
 	std::optional<Code<rchar_session_state>> state;
 	std::optional<Code<rchar_reason>> reason;
 	std::optional<uint64_t> rx_queued;

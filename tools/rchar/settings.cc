@@ -70,6 +70,10 @@ void put_fixed(Request &r, const std::string &key, Words &words)
 		r.put_u32(RCHAR_A_CHANNEL_ATOMICS,
 			  parse_choice<rchar_atomics>(words.take("the value of atomics"),
 						      "atomics"));
+	else if (key == "encrypt")
+		r.put_u32(RCHAR_A_CHANNEL_ENCRYPT,
+			  parse_choice<rchar_encrypt>(words.take("the value of encrypt"),
+						      "encrypt"));
 	else if (key == "mode")
 		r.put_u32(RCHAR_A_CHANNEL_MODE, parse_mode(words.take("the value of mode")));
 	else if (key == "uid")
@@ -78,8 +82,8 @@ void put_fixed(Request &r, const std::string &key, Words &words)
 		r.put_u32(RCHAR_A_CHANNEL_GID, parse_group(words.take("the value of gid")));
 	else
 		usage_error("'" + key +
-			    "' is not a setting; there are: from key keys allow size access "
-			    "atomics mode uid gid window max-message rendezvous-min backlog "
+			    "' is not a setting; there are: from key keys allow encrypt size "
+			    "access atomics mode uid gid window max-message rendezvous-min backlog "
 			    "open-timeout recovery-timeout linger");
 }
 
@@ -135,6 +139,9 @@ void put_changes(Request &r, const std::string &name, Words &words)
 	while (!words.empty()) {
 		std::string key = words.take("a setting");
 
+		if (key == "encrypt")
+			usage_error("'encrypt' is given when a channel is added: delete it and "
+				    "add it again");
 		if (key == "mode" || key == "uid" || key == "gid")
 			usage_error("'" + key +
 				    "' is given when a channel is added; later use "

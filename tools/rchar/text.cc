@@ -56,6 +56,14 @@ template <typename T> std::string join(const std::vector<T> &list, std::string (
 std::string plain(const std::string &text) { return text; }
 std::string deleted(const std::string &name) { return name + " (deleted)"; }
 
+// The key of the peer, and whether it also encrypts.
+std::string key_text(const std::optional<std::string> &key, const std::optional<bool> &encrypted)
+{
+	if (!key)
+		return "";
+	return " key " + word(key) + (encrypted.value_or(false) ? " encrypted" : "");
+}
+
 // Who may open the channel; for a connecting one, the key it uses.
 std::string access_line(const Channel &c)
 {
@@ -64,13 +72,15 @@ std::string access_line(const Channel &c)
 	if (!keys.empty() && !gone.empty())
 		keys += ", ";
 	keys += gone;
+	std::string encrypt = c.encrypt == RCHAR_ENCRYPT_ON ? " encrypt on" : "";
+
 	if (c.role == RCHAR_ROLE_CONNECT)
-		return keys.empty() ? "" : "    key " + keys + "\n";
+		return keys.empty() ? "" : "    key " + keys + encrypt + "\n";
 	std::string text = keys.empty() ? "    no keys: every host may open it" :
 					  "    keys " + keys;
 	if (!c.allow.empty())
 		text += (keys.empty() ? " from " : " allow ") + join(c.allow, prefix_text);
-	return text + "\n";
+	return text + encrypt + "\n";
 }
 
 std::string memory_line(const Channel &c, const Stats &s)
@@ -168,9 +178,8 @@ std::string text_of(const Link &l, bool details)
 
 	if (l.local)
 		text += " local " + word(l.local);
-	if (l.key)
-		text += " key " + word(l.key);
-	text += "\n    state " + word(l.state) + " sessions " + number(l.sessions);
+	text += key_text(l.key, l.encrypted) + "\n    state " + word(l.state) + " sessions " +
+		number(l.sessions);
 	if (l.attempts.value_or(0))
 		text += " attempts " + number(l.attempts);
 	if (l.next_ms)
@@ -190,7 +199,7 @@ std::string text_of(const Link &l, bool details)
 std::string text_of(const Session &s, bool)
 {
 	return id(s.link) + "/" + number(s.id) + ": channel " + word(s.channel) + " " +
-	       direction(s.initiator) + word(s.peer) + (s.key ? " key " + word(s.key) : "") +
+	       direction(s.initiator) + word(s.peer) + key_text(s.key, s.encrypted) +
 	       "\n    state " + word(s.state) + " age " + age_text(s.age_ms.value_or(0)) +
 	       " rx-queued " + number(s.rx_queued) + " (memory " + number(s.rx_memory) +
 	       ") tx-unacked " + number(s.tx_unacked) + " tx-window " + number(s.tx_window) + "\n" +

@@ -59,6 +59,11 @@ enum rchar_atomics {
 	RCHAR_ATOMICS_HW,	/* the exporter's RDMA device */
 };
 
+enum rchar_encrypt {
+	RCHAR_ENCRYPT_OFF = 1,	/* sessions use links that are not encrypted */
+	RCHAR_ENCRYPT_ON,	/* sessions use encrypted links */
+};
+
 /* Largest region of a memory channel, in bytes. */
 #define RCHAR_REGION_SIZE_MAX	(1ULL << 39)
 
@@ -128,6 +133,7 @@ enum rchar_reason {
 	/* the key is missing or wrong, or does not allow the channel, which may not exist */
 	RCHAR_REASON_NOT_AUTHORISED,
 	RCHAR_REASON_KEY_DELETED,	/* the key of the link was deleted on this host */
+	RCHAR_REASON_ENCRYPTION,	/* one host encrypts, and the other does not */
 
 	__RCHAR_REASON_MAX
 };
@@ -173,6 +179,8 @@ struct rchar_info {
 	__u32 importers;		/* listening memory channels: sessions of peers */
 	/* name on this host of the key that the peer proved to have; empty: none, or accepting */
 	char key[RCHAR_NAME_MAX + 1];
+	__u32 encrypted;		/* 1: the link is encrypted */
+	__u32 reserved;
 };
 
 #define RCHAR_IOC_INFO		_IOR(RCHAR_IOC_MAGIC, 2, struct rchar_info)
@@ -278,6 +286,7 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_KEY_DELETED,
 	/* struct rchar_prefix, once for each; listen */
 	RCHAR_A_CHANNEL_ALLOW,
+	RCHAR_A_CHANNEL_ENCRYPT,		/* u32 enum rchar_encrypt */
 
 	__RCHAR_A_CHANNEL_MAX
 };
@@ -299,6 +308,7 @@ enum rchar_link_attr {
 	RCHAR_A_LINK_STATS,		/* nest of enum rchar_stats_attr */
 	RCHAR_A_LINK_WIRE_ID,		/* u64: equal on both hosts; as RCHAR_A_LINK_EPOCH */
 	RCHAR_A_LINK_KEY,		/* string: name of the key that the peer must have */
+	RCHAR_A_LINK_ENCRYPTED,		/* u32: 1: everything that the link carries is encrypted */
 
 	__RCHAR_A_LINK_MAX
 };
@@ -331,6 +341,7 @@ enum rchar_session_attr {
 	RCHAR_A_SESSION_TX_WINDOW,	/* u64, bytes that one write() may take now */
 	RCHAR_A_SESSION_AGE_MS,		/* u64 */
 	RCHAR_A_SESSION_KEY,		/* string: as RCHAR_A_LINK_KEY */
+	RCHAR_A_SESSION_ENCRYPTED,	/* u32: as RCHAR_A_LINK_ENCRYPTED */
 
 	__RCHAR_A_SESSION_MAX
 };

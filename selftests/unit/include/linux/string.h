@@ -1,2 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+#ifndef UNIT_LINUX_STRING_H
+#define UNIT_LINUX_STRING_H
 #include <string.h>
+#define memzero_explicit explicit_bzero
+#endif
