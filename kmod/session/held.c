@@ -130,10 +130,13 @@ bool rchar_session_may_linger(struct rchar_session *s)
 	return true;
 }
 
-/* RCHAR_SESSION_COST covers FIN and other control frames, but not MAP. */
+/*
+ * RCHAR_SESSION_COST covers FIN and other control frames, but not MAP, nor calls and results with
+ * the bytes of a read or write.
+ */
 static u32 memory_of(const struct rchar_txbuf *txb)
 {
-	if (rchar_op_carries_data(txb->hdr.op) || txb->hdr.op == RCHAR_OP_MAP)
+	if (rchar_op_carries_data(txb->hdr.op) || txb->hdr.op == RCHAR_OP_MAP || txb->nr_chunks)
 		return rchar_txbuf_memory(txb);
 	return 0;
 }

@@ -248,13 +248,18 @@ static void drop_region(struct rchar_export *export)
 {
 	struct rchar_session *s = export->session;
 	struct rchar_region *region;
+	struct rchar_txbuf *spare;
 
 	spin_lock_bh(&s->lock);
 	region = export->region;
 	export->region = NULL;
+	spare = export->spare;
+	WRITE_ONCE(export->spare, NULL);
 	spin_unlock_bh(&s->lock);
 	if (region)
 		rchar_region_put(region);
+	if (spare)
+		rchar_txbuf_put(spare);
 }
 
 /*
@@ -275,6 +280,25 @@ static void export_revoke(struct rchar_export *export)
 	rchar_lane_put(lane);
 }
 
+/* Encrypted link: an answer in reserve, so that a READ does not fail the lane without memory. */
+static void export_refill(struct rchar_export *export)
+{
+	struct rchar_session *s = export->session;
+	struct rchar_txbuf *txb;
+
+	if (READ_ONCE(export->spare))
+		return;
+	txb = rchar_export_answer_alloc(RCHAR_WIRE_PIECE_MAX, GFP_KERNEL | __GFP_NOWARN);
+	spin_lock_bh(&s->lock);
+	if (s->state != RCHAR_SESSION_DEAD && !export->spare) {
+		WRITE_ONCE(export->spare, txb);
+		txb = NULL;
+	}
+	spin_unlock_bh(&s->lock);
+	if (txb)
+		rchar_txbuf_put(txb);
+}
+
 static void export_work(struct work_struct *work)
 {
 	struct rchar_export *export = container_of(work, struct rchar_export, work);
@@ -285,6 +309,8 @@ static void export_work(struct work_struct *work)
 		export_revoke(export);
 		drop_region(export);
 		rchar_session_importer_gone(s);
+	} else if (s->link->encrypted) {
+		export_refill(export);
 	} else {
 		lane = rchar_flow_get_lane(s->flow);
 		if (lane) {
@@ -296,8 +322,15 @@ static void export_work(struct work_struct *work)
 	rchar_session_put(s);
 }
 
-/* The session's link came up, or the session is dead: let @export->work handle the change. */
-static void export_update(struct rchar_session *s)
+/**
+ * rchar_export_update() - let @export->work handle a change
+ * @s: the session: its link came up, it is dead, or its spare answer is used
+ *
+ * A peer on an encrypted link gets no keys.
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_export_update(struct rchar_session *s)
 {
 	struct rchar_export *export = rchar_session_priv(s);
 
@@ -331,6 +364,8 @@ static void export_free(struct rchar_session *s)
 		export_revoke(export);
 	if (export->region)
 		rchar_region_put(export->region);
+	if (export->spare)
+		rchar_txbuf_put(export->spare);
 	rchar_ledger_del(RCHAR_OBJ_EXPORT);
 }
 
@@ -375,7 +410,7 @@ static bool open_session(struct rchar_session *s, struct rchar_link *link,
 	rchar_session_move(s, RCHAR_SESSION_OPEN);
 	s->wanted |= BIT(RCHAR_OP_OPENED);
 	rchar_session_send_wanted(s);
-	export_update(s);
+	rchar_export_update(s);
 	return true;
 }
 
@@ -398,7 +433,9 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return RCHAR_REASON_NO_MEMORY;
-	reason = rchar_session_hold_importer(s, link, export_cost_of(region));
+	reason = rchar_session_hold_importer(s, link,
+					     link->encrypted ? RCHAR_EXPORT_REPLIES_MAX :
+							       export_cost_of(region));
 	if (reason) {
 		rchar_session_discard(s);
 		return reason;
@@ -425,46 +462,11 @@ static u32 export_fill_opened(const struct rchar_session *s, void *payload)
 	return sizeof(*region);
 }
 
-/*
- * A sequenced frame is processed once, so a CALL is executed once. Allocate the answer before the
- * execution: after a failed allocation the peer sends the CALL again.
- */
-static int receive_call(struct rchar_session *s, struct rchar_rxbuf *rxb,
-			enum rchar_frame_error *err)
-{
-	struct rchar_export *export = rchar_session_priv(s);
-	struct rchar_wire_result result;
-	struct rchar_wire_call call;
-	struct rchar_txbuf *txb;
-	LIST_HEAD(frames);
-	u64 old;
-
-	rchar_rxbuf_copy(rxb, &call, sizeof(call));
-	if (!call.call || call.call >= __RCHAR_CALL_MAX) {
-		*err = RCHAR_FRAME_BAD_PAYLOAD;
-		return 0;
-	}
-	/* Bound the answers for a peer that keeps calling and does not acknowledge answers. */
-	if (rchar_session_too_many_replies(s->flow))
-		return -ENOBUFS;
-	txb = rchar_txbuf_alloc_reply(RCHAR_OP_RESULT, sizeof(result), s->link->account);
-	if (!txb)
-		return -ENOBUFS;
-	result.id = call.id;
-	result.status = cpu_to_le32(rchar_region_call(export->region, &call, true, &old));
-	result.old = cpu_to_le64(old);
-	rchar_txbuf_append(txb, &result, sizeof(result));
-	list_add(&txb->queue, &frames);
-	rchar_session_queue_locked(s, &frames);
-	rchar_stats_inc(&s->channel->stats.calls);
-	return 0;
-}
-
 static int export_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
 			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
 	if (hdr->op == RCHAR_OP_CALL)
-		return receive_call(s, rxb, err);
+		return rchar_export_call(s, hdr, rxb, err);
 	*err = RCHAR_FRAME_BAD_STATE;
 	return 0;
 }
@@ -515,10 +517,10 @@ const struct rchar_type rchar_export_type = {
 	.free = export_free,
 	.accept = export_accept,
 	.fill_opened = export_fill_opened,
-	.up = export_update,
+	.up = rchar_export_update,
 	.receive = export_receive,
 	.fin = export_fin,
-	.dead = export_update,
+	.dead = rchar_export_update,
 };
 
 /**

@@ -3,16 +3,27 @@
 #ifndef RCHAR_EXPORT_H
 #define RCHAR_EXPORT_H
 
+#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 #include "link/mr.h"
+#include "link/txbuf.h"
 
 /* MAP frames that a session may queue in addition to the MAP frames of two connections. */
 #define RCHAR_EXPORT_STALE_MAX 8
 
+/*
+ * Encrypted link: memory of the large answers to READ that a session may have unacknowledged. The
+ * peer's account holds it from the beginning. One more than the peer can have under way, because
+ * the next READ may leave the peer just before the ack of an answer.
+ */
+#define RCHAR_EXPORT_REPLIES_MAX ((RCHAR_WIRE_PIECES_MAX + 1) * (SZ_64K + RCHAR_TXBUF_COST))
+
+struct rchar_hdr;
 struct rchar_lane;
 struct rchar_region;
+struct rchar_rxbuf;
 struct rchar_session;
 
 /**
@@ -21,6 +32,8 @@ struct rchar_session;
  * @region: the region, with a reference until the session is dead and its keys are invalid;
  *	    session lock
  * @work: registers the region on a new connection, or revokes the keys of a dead session
+ * @spare: encrypted link: an answer to READ for which there would be no memory, or NULL; session
+ *	   lock
  * @lock: protects the pointer @lane
  * @lane: the lane on which @blocks are registered, with a reference, or NULL
  * @owner: entry in the lane's list of owners
@@ -35,6 +48,7 @@ struct rchar_export {
 	struct rchar_session *session;
 	struct rchar_region *region;
 	struct work_struct work;
+	struct rchar_txbuf *spare;
 	spinlock_t lock;
 	struct rchar_lane *lane;
 	struct rchar_mr_owner owner;
@@ -42,6 +56,11 @@ struct rchar_export {
 	u8 shift;
 	struct rchar_mr *blocks;
 };
+
+void rchar_export_update(struct rchar_session *s);
+struct rchar_txbuf *rchar_export_answer_alloc(u32 len, gfp_t gfp);
+int rchar_export_call(struct rchar_session *s, const struct rchar_hdr *hdr, struct rchar_rxbuf *rxb,
+		      enum rchar_frame_error *err);
 
 int rchar_export_init(void);
 void rchar_export_exit(void);

@@ -21,28 +21,8 @@
 #define PIN_MIN	     PAGE_SIZE
 /* Most bytes of one copied transfer. */
 #define BOUNCE_MAX   (64u << 10)
-/* Most unacknowledged calls of a session, including calls whose callers were killed. */
-#define CALLS_MAX    1024
-/* Callers completed with the lock held once; bounds the lock's hold time. */
-#define BURY_BATCH   64
 /* Most bytes of one transfer of a program's memory. */
 #define TRANSFER_MAX ((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
-
-/**
- * struct call - a CALL that waits for its RESULT
- * @entry: entry in rchar_import.calls until @done or until the caller is killed
- * @id: id in the CALL frame
- * @done: completed when the result has arrived or the session is dead
- * @error: result: 0 or a negative errno
- * @old: value of the word before the operation
- */
-struct call {
-	struct list_head entry;
-	u32 id;
-	struct completion done;
-	int error;
-	u64 old;
-};
 
 /* ---- session state ---- */
 
@@ -58,7 +38,7 @@ static int import_create(struct rchar_session *s)
 	import->mm = current->mm;
 	if (import->mm)
 		mmgrab(import->mm);
-	INIT_LIST_HEAD(&import->calls);
+	rchar_calls_init(&import->calls);
 	rchar_keys_init(&import->keys, 0);
 	return 0;
 }
@@ -80,25 +60,12 @@ static void import_dead(struct rchar_session *s)
 		rchar_onesided_stop(s->flow, &import_of(s)->keys, s->error ?: -ECONNRESET);
 }
 
-/* Complete all waiting callers in batches: a program chooses the number of its callers. */
 static void import_bury(struct rchar_session *session)
 {
 	struct rchar_import *import = import_of(session);
 	int error = session->error ?: -ECONNRESET;
-	struct call *call;
-	int n;
 
-	do {
-		spin_lock_bh(&session->lock);
-		for (n = 0; n < BURY_BATCH && !list_empty(&import->calls); n++) {
-			call = list_first_entry(&import->calls, struct call, entry);
-			list_del_init(&call->entry);
-			call->error = error;
-			complete(&call->done);
-		}
-		spin_unlock_bh(&session->lock);
-		cond_resched();
-	} while (n == BURY_BATCH);
+	rchar_calls_fail(session, &import->calls, error);
 	if (session->flow)
 		rchar_onesided_cancel(session->flow, &import->keys, error);
 }
@@ -126,6 +93,9 @@ static enum rchar_frame_error import_opened(struct rchar_session *s, const void 
 	err = rchar_region_check(&region);
 	if (err)
 		return err;
+	/* The kernel of the exporter executes everything, and so it does with atomics. */
+	if (s->link->encrypted && region.atomics == RCHAR_ATOMICS_HW)
+		return RCHAR_FRAME_BAD_PAYLOAD;
 	import->access = region.access;
 	import->atomics = region.atomics;
 	WRITE_ONCE(import->keys.size, le64_to_cpu(region.size));
@@ -162,91 +132,24 @@ static int receive_map(struct rchar_session *s, const struct rchar_hdr *hdr,
 	return 0;
 }
 
-/* Complete the call that a RESULT answers. */
-static enum rchar_frame_error receive_result(struct rchar_session *s, struct rchar_rxbuf *rxb)
-{
-	struct rchar_wire_result result;
-	struct call *call;
-	u32 status;
-
-	rchar_rxbuf_copy(rxb, &result, sizeof(result));
-	status = le32_to_cpu(result.status);
-	if (status >= __RCHAR_CALL_STATUS_MAX)
-		return RCHAR_FRAME_BAD_PAYLOAD;
-	/* The peer executes and answers calls in order. Calls of killed callers are not listed. */
-	call = list_first_entry_or_null(&import_of(s)->calls, struct call, entry);
-	if (!call || rchar_seq_before(le32_to_cpu(result.id), call->id))
-		return RCHAR_FRAME_OK;
-	if (call->id != le32_to_cpu(result.id))
-		return RCHAR_FRAME_BAD_PAYLOAD;
-	list_del_init(&call->entry);
-	call->error = rchar_region_call_errno(status);
-	call->old = le64_to_cpu(result.old);
-	complete(&call->done);
-	return RCHAR_FRAME_OK;
-}
-
 static int import_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
 			  struct rchar_rxbuf *rxb, enum rchar_frame_error *err)
 {
 	if (s->state == RCHAR_SESSION_OPENING)
 		*err = RCHAR_FRAME_BAD_STATE;
-	else if (hdr->op == RCHAR_OP_MAP)
+	else if (hdr->op == RCHAR_OP_MAP && !s->link->encrypted)
 		return receive_map(s, hdr, rxb, err);
 	else if (hdr->op == RCHAR_OP_RESULT)
-		*err = receive_result(s, rxb);
+		*err = rchar_calls_result(&import_of(s)->calls, hdr, rxb);
 	else
 		*err = RCHAR_FRAME_BAD_STATE;
 	return 0;
 }
 
-/* ---- calls ---- */
-
-static int queue_call(struct rchar_session *s, struct call *call, struct rchar_wire_call *wire)
-{
-	struct rchar_txbuf *txb;
-	LIST_HEAD(frames);
-	int ret = 0;
-
-	txb = rchar_txbuf_alloc(RCHAR_OP_CALL, sizeof(*wire), RCHAR_GFP_PROGRAM);
-	if (!txb)
-		return -ENOMEM;
-	list_add(&txb->queue, &frames);
-	spin_lock_bh(&s->lock);
-	if (s->state == RCHAR_SESSION_DEAD) {
-		ret = s->error ?: -ECONNRESET;
-	} else if (s->tx.frames >= CALLS_MAX) {
-		ret = -ENOBUFS;
-	} else {
-		call->id = ++import_of(s)->next_call;
-		wire->id = cpu_to_le32(call->id);
-		rchar_txbuf_append(txb, wire, sizeof(*wire));
-		list_add_tail(&call->entry, &import_of(s)->calls);
-		rchar_session_queue_locked(s, &frames);
-	}
-	spin_unlock_bh(&s->lock);
-	rchar_txbuf_put_list(&frames);
-	return ret;
-}
-
 /* Let the exporter's kernel execute a call once, however often the link breaks. */
 static int import_do_call(struct rchar_session *s, struct rchar_wire_call *wire, u64 *old)
 {
-	struct call call = { .done = COMPLETION_INITIALIZER_ONSTACK(call.done) };
-	int ret;
-
-	ret = queue_call(s, &call, wire);
-	if (ret)
-		return ret;
-	if (wait_for_completion_killable(&call.done)) {
-		spin_lock_bh(&s->lock);
-		list_del_init(&call.entry);
-		spin_unlock_bh(&s->lock);
-		return -EINTR;
-	}
-	rchar_stats_inc(&s->channel->stats.calls);
-	*old = call.old;
-	return call.error;
+	return rchar_calls_execute(s, &import_of(s)->calls, wire, old);
 }
 
 /* ---- read and write ---- */
@@ -392,6 +295,21 @@ static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_
 	return -EIOCBQUEUED;
 }
 
+/* An encrypted link: no memory is registered, and the exporter's kernel moves the bytes. */
+static ssize_t import_call_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
+			      size_t len, bool write)
+{
+	struct rchar_stats *stats = &s->channel->stats;
+	ssize_t ret = rchar_calls_transfer(s, &import_of(s)->calls, iocb->ki_pos, iter, len, write);
+
+	if (ret <= 0)
+		return ret;
+	iocb->ki_pos += ret;
+	rchar_stats_inc(write ? &stats->writes : &stats->reads);
+	rchar_stats_add(write ? &stats->tx_bytes : &stats->rx_bytes, ret);
+	return ret;
+}
+
 static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
 {
 	struct rchar_session *s = iocb->ki_filp->private_data;
@@ -406,6 +324,9 @@ static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
 	len = import_limit(s, iocb->ki_pos, iov_iter_count(iter), write);
 	if (len <= 0)
 		return len;
+	/* What must not wait is left to a thread of io_uring. */
+	if (s->link->encrypted)
+		return nowait ? -EAGAIN : import_call_rw(s, iocb, iter, len, write);
 	if (!is_sync_kiocb(iocb)) {
 		ret = async_rw(s, iocb, iter, len, write);
 		if (ret != -EAGAIN)

@@ -3,6 +3,7 @@
 #ifndef RCHAR_IMPORT_H
 #define RCHAR_IMPORT_H
 
+#include "calls.h"
 #include "link/onesided.h"
 
 struct mm_struct;
@@ -13,8 +14,7 @@ struct rchar_type;
  * @keys: keys of the peer's region; flow->lock
  * @access: enum rchar_access of the region
  * @atomics: enum rchar_atomics of the region
- * @calls: calls that wait for RESULT; session->lock
- * @next_call: id of the last call; session->lock
+ * @calls: calls that wait for RESULT
  * @mm: address space of the program that called open(), or NULL. The session holds a reference
  *	to the structure, so transfers to this address space do not take another reference.
  */
@@ -22,8 +22,7 @@ struct rchar_import {
 	struct rchar_keys keys;
 	u32 access;
 	u32 atomics;
-	struct list_head calls;
-	u32 next_call;
+	struct rchar_calls calls;
 	struct mm_struct *mm;
 };
 
