@@ -75,8 +75,9 @@ TEST(nonblocking_listen_open_turns_writable)
 
 TEST(open_of_an_unknown_name_is_econnrefused)
 {
-	CHECK_ERR(open("/dev/rchar/wrong", O_RDWR), ECONNREFUSED);
-	sh("rchar -j show wrong | grep -q '\"reason\":\"no-channel\"'");
+	CHECK_ERR(open("/dev/rchar/wrong", O_RDWR), encrypted() ? EACCES : ECONNREFUSED);
+	if (!encrypted())
+		sh("rchar -j show wrong | grep -q '\"reason\":\"no-channel\"'");
 }
 
 TEST(open_with_the_link_down_is_etimedout)
@@ -169,8 +170,8 @@ TEST(a_nonblocking_open_that_fails_reports_it_through_the_file)
 	CHECK(fd >= 0);
 	got = events(fd, POLLIN | POLLOUT, LONG_MS);
 	CHECK((got & (POLLERR | POLLHUP)) == (POLLERR | POLLHUP));
-	CHECK_ERR(read(fd, big, 1), ECONNREFUSED);
-	CHECK_ERR(write(fd, big, 1), ECONNREFUSED);
+	CHECK_ERR(read(fd, big, 1), encrypted() ? EACCES : ECONNREFUSED);
+	CHECK_ERR(write(fd, big, 1), encrypted() ? EACCES : ECONNREFUSED);
 }
 
 TEST(open_needs_permission_on_the_node)

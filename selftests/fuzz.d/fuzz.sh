@@ -21,6 +21,16 @@ add_fuzzed() {
 	done
 }
 
+# The same for peers with the key, encrypted.
+add_encrypted() {
+	local t size
+
+	for t in stream message memory; do
+		case $t in memory) size=(size 1m) ;; *) size=() ;; esac
+		rchar add e-$t-l $t listen 10.0.0.1 keys fuzz encrypt on "${short[@]}" "${size[@]}"
+	done
+}
+
 # What the peer answers: see fuzz.d/fuzzpeer.c.
 add_called() {
 	local t
@@ -112,6 +122,7 @@ case $what in
 peer)
 	# Half of the links that fuzzpeer makes use this key: 32 bytes, 0 to 31.
 	echo AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= | rchar key add fuzz
+	add_encrypted
 	add_called
 	start_honest
 	fuzzpeer --seed "$seed" --seconds "$seconds" --log "$log" 10.0.0.1 ;;

@@ -33,6 +33,7 @@ static void new_link(struct peer *p)
 {
 	p->nr_lanes = one_in(&p->rng, 4) ? 1 + below(&p->rng, NR_LANES) : 1;
 	p->keyed = one_in(&p->rng, 2);
+	p->encrypted = p->keyed && one_in(&p->rng, 2);
 	good_request(&p->conn);
 	p->conn.link_id = htole64(rng_next(&p->rng) | 1);
 	p->conn.attempt = htole32(one_in(&p->rng, 4) ? (uint32_t)rng_next(&p->rng) : 1);
@@ -303,6 +304,7 @@ static bool connects_well(struct peer *p, bool *busy)
 	bool ok;
 
 	p->keyed = one_in(&p->rng, 2);
+	p->encrypted = p->keyed && one_in(&p->rng, 2);
 	good_request(&req);
 	req.link_id = htole64(rng_next(&p->rng) | 1);
 	ok = dial_any(p, l, &req, sizeof(req), 6000) == RDMA_CM_EVENT_ESTABLISHED &&
@@ -424,12 +426,13 @@ int main(int argc, char **argv)
 {
 	struct options o = fuzz_start(argc, argv,
 				      "fuzzpeer --seed S --seconds N [--log FILE] ADDR");
-	static const char *const names[] = { "frames",	       "requests", "rdmas",
-					     "good",	       "up",	   "keyed",
-					     "refused",	       "broken",   "killed",
-					     "opens",	       "local",	   "heard",
-					     "ms of dialling", "greeting", "waiting for credits",
-					     "playing" };
+	static const char *const names[] = {
+		"frames", "requests",	    "rdmas",	"good",
+		"up",	  "keyed",	    "sealed",	"refused",
+		"broken", "killed",	    "opens",	"local",
+		"heard",  "ms of dialling", "greeting", "waiting for credits",
+		"playing"
+	};
 	uint8_t secret[PSK_SECRET_LEN]; /* as fuzz.sh adds it */
 	int last = sizeof(names) / sizeof(names[0]) - 1;
 	long long end = now_ms() + o.seconds * 1000ll;
@@ -465,5 +468,7 @@ int main(int argc, char **argv)
 		finding("no good connection", "at all");
 	if (!atomic_load(&shared->count[KEYED]))
 		finding("no connection with the key", "at all");
+	if (!atomic_load(&shared->count[SEALED]))
+		finding("no sealed frame", "at all");
 	return fuzz_end();
 }

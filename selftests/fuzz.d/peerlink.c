@@ -155,7 +155,9 @@ static void sign(struct peer *p, struct lane *l)
 	struct psk_transcript *t = &l->said;
 
 	l->keyed = true;
+	l->encrypted = p->encrypted;
 	t->request.key = htole16(fuzz_key.id);
+	t->request.caps = l->encrypted ? htole32(RCHAR_CAP_ENCRYPTED) : 0;
 	l->c.qp = l->c.id->qp;
 	psk_ends(t, &l->c, true);
 	psk_request_tag(t->request.nonce + PSK_TAG_AT, t, &fuzz_key);
@@ -196,6 +198,10 @@ int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *r
 	event = next_event(&l->c, wait_ms);
 	l->said.reply = l->c.reply;
 	l->said.acceptor_qpn = htole32(l->c.peer_qpn);
+	if (l->encrypted) {
+		memcpy(l->said.acceptor_public, l->c.peer_public, sizeof(l->said.acceptor_public));
+		seal_begin(&l->seal, l->said.initiator_public);
+	}
 	l->credits = le16toh(l->c.reply.depth);
 	return event;
 }
@@ -242,12 +248,21 @@ bool listen_here(struct conn *c)
 static void received(struct peer *p, struct lane *l, const struct ibv_wc *wc)
 {
 	const struct frame *f = (void *)(l->c.mem + wc->wr_id * BUF);
+	int len = wc->byte_len - (l->encrypted ? SEAL_TAG_LEN : 0);
+	static struct frame plain;
 
 	atomic_fetch_add(&shared->count[HEARD], 1);
-	if (wc->byte_len < sizeof(f->h) || le32toh(f->h.len) != wc->byte_len - sizeof(f->h))
+	if (l->encrypted && l->c.seal) {
+		if (seal_open(&l->seal.rx, &plain, (const uint8_t *)f, wc->byte_len))
+			atomic_fetch_add(&shared->count[SEALED], 1);
+		else
+			finding("a bad seal", "of %u bytes, op %u", wc->byte_len, f->h.op);
+		f = &plain;
+	}
+	if (len < (int)sizeof(f->h) || le32toh(f->h.len) != len - sizeof(f->h))
 		finding("a bad frame", "of %u bytes came, op %u", wc->byte_len, f->h.op);
 	else
-		heard(p, l, f, wc->byte_len - sizeof(f->h));
+		heard(p, l, f, len - sizeof(f->h));
 	if (p->mood.no_reading && one_in(&p->rng, 2))
 		return;
 	if (!post_receive(&l->c, wc->wr_id))
@@ -303,6 +318,22 @@ static bool post(struct peer *p, struct lane *l, struct ibv_send_wr *wr)
 	return true;
 }
 
+/* The frame as an encrypted link has it; sometimes spoilt, sometimes not sealed. */
+static int sealed(struct peer *p, struct lane *l, uint8_t *out, const struct frame *f, int len)
+{
+	bool whole = len >= (int)sizeof(f->h) && len <= (int)sizeof(*f) && l->c.seal;
+
+	if (!whole || (p->mood.mutate && one_in(&p->rng, p->mood.mutate * 8))) {
+		len = len > (int)sizeof(*f) ? (int)sizeof(*f) : len;
+		memcpy(out, f, len);
+		return len;
+	}
+	len = seal_bytes(&l->seal.tx, out, f, len - sizeof(f->h));
+	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate * 8))
+		out[below(&p->rng, len)] ^= 1 << below(&p->rng, 8);
+	return len;
+}
+
 /* Exactly these bytes; counts as a frame. */
 bool post_bytes(struct peer *p, struct lane *l, const struct frame *f, int len)
 {
@@ -319,7 +350,10 @@ bool post_bytes(struct peer *p, struct lane *l, const struct frame *f, int len)
 		  le32toh(f->h.seq), le32toh(f->h.ack), le16toh(f->h.credits),
 		  le32toh(f->h.window));
 	atomic_fetch_add(&shared->count[FRAMES], 1);
-	memcpy(buf, f, len);
+	if (l->encrypted)
+		sge.length = sealed(p, l, buf, f, len);
+	else
+		memcpy(buf, f, len);
 	l->credits--;
 	return post(p, l, &wr);
 }
@@ -346,6 +380,26 @@ bool post_rdma(struct peer *p, struct lane *l, int opcode, uint32_t key, uint64_
 	return post(p, l, &wr);
 }
 
+/* HELLO of an encrypted connection is not sealed, and all that follows is. */
+static bool greet_encrypted(struct peer *p, struct lane *l)
+{
+	uint8_t *buf = l->c.mem + (DEPTH + l->c.sent++ % SENDS) * BUF;
+	struct ibv_sge sge = { (uintptr_t)buf, 0, l->c.mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = SEND_ID, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND
+	};
+	struct frame f;
+
+	seal_hello(&f, &l->c, &l->said, &fuzz_key);
+	sge.length = seal_plain(buf, &f);
+	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate * 4))
+		buf[below(&p->rng, sge.length)] ^= 1 << below(&p->rng, 8);
+	seal_conn(&l->c, &l->seal, &l->said, &fuzz_key, true);
+	atomic_fetch_add(&shared->count[FRAMES], 1);
+	l->credits--;
+	return post(p, l, &wr);
+}
+
 /* HELLO or READY. */
 bool greet(struct peer *p, struct lane *l, int op, const uint8_t *nonce)
 {
@@ -353,6 +407,8 @@ bool greet(struct peer *p, struct lane *l, int op, const uint8_t *nonce)
 	uint8_t ready_mac[PSK_MAC_LEN];
 	struct frame f;
 
+	if (l->encrypted && !l->c.seal)
+		return greet_encrypted(p, l);
 	fill(&l->c, &f, op, 0, sizeof(*h));
 	h = (void *)f.payload;
 	memset(h, 0, sizeof(*h));

@@ -361,10 +361,32 @@ static void send_rndv_done(struct peer *p, struct session *s)
 
 /* ---- memory ---- */
 
+/* READ and WRITE, mostly of bytes that the region has. */
+static void send_move(struct peer *p, struct session *s)
+{
+	uint32_t len = 1 + below(&p->rng, 4000);
+	bool write = one_in(&p->rng, 2);
+	struct rchar_wire_call call = {
+		.call = write ? RCHAR_CALL_WRITE : RCHAR_CALL_READ,
+		.id = htole32(++s->call_id),
+		.offset = htole64(one_in(&p->rng, 10) ? boundary(&p->rng) :
+							below(&p->rng, s->size + 2)),
+		.operand = htole64(one_in(&p->rng, 40) ? boundary(&p->rng) : len),
+	};
+	struct lane *l = lane_of(p, s);
+	struct frame f;
+
+	if (!begin(p, l, &f, RCHAR_OP_CALL, s, sizeof(call) + (write ? len : 0)))
+		return;
+	memset(f.payload, 'w', sizeof(call) + len);
+	memcpy(f.payload, &call, sizeof(call));
+	finish(p, l, &f);
+}
+
 static void send_call(struct peer *p, struct session *s)
 {
 	struct rchar_wire_call call = {
-		.call = 1 + below(&p->rng, __RCHAR_CALL_MAX - 1),
+		.call = 1 + below(&p->rng, RCHAR_CALL_RING),
 		.id = htole32(++s->call_id),
 		.offset = htole64(one_in(&p->rng, 10) ? boundary(&p->rng) :
 							8 * below(&p->rng, s->size / 8 + 2)),
@@ -490,6 +512,8 @@ static void ask_open(struct peer *p, struct session *s)
 		o.max_message = htole32(s->max_message);
 	}
 	snprintf((char *)o.name, sizeof(o.name), "%s", names[which]);
+	if (p->encrypted && o.name[0] == 'f')
+		o.name[0] = 'e';
 	l = lane_of(p, s);
 	if (!begin(p, l, &f, RCHAR_OP_OPEN, s, sizeof(o)))
 		return;
@@ -655,6 +679,8 @@ static void play_memory(struct peer *p, struct session *s)
 			send_map(p, s);
 		else
 			send_result(p, s, s->call_id - below(&p->rng, 3));
+	} else if (p->encrypted && !one_in(&p->rng, 4)) {
+		send_move(p, s);
 	} else if (one_in(&p->rng, 2) || !s->nr_keys) {
 		send_call(p, s);
 	} else {

@@ -3,7 +3,7 @@
 #ifndef FUZZ_PEERPLAY_H
 #define FUZZ_PEERPLAY_H
 
-#include "../helpers/psk.h"
+#include "../helpers/seal.h"
 #include "common.h"
 
 #define NR_SESSIONS 10
@@ -43,6 +43,8 @@ struct lane {
 	unsigned int withheld; /* buffers that the module is not told of */
 	uint32_t own_key;      /* of own_memory, for the module */
 	bool keyed;	       /* the handshake uses fuzz_key */
+	bool encrypted;	       /* and frames are sealed */
+	struct seal seal;
 	struct psk_transcript said;
 	struct spare *spare; /* its buffers */
 };
@@ -56,7 +58,8 @@ struct mood {
 struct peer {
 	struct rng rng;
 	bool initiator;
-	bool keyed; /* links of ours use fuzz_key */
+	bool keyed;	/* links of ours use fuzz_key */
+	bool encrypted; /* and are encrypted */
 	struct mood mood;
 	struct rchar_wire_privdata conn; /* what we said; of the acceptor: what it said */
 	struct lane lanes[NR_LANES];
@@ -78,6 +81,7 @@ enum {
 	GOOD,
 	UP,
 	KEYED,
+	SEALED,
 	REFUSED,
 	BROKEN,
 	KILLED,

@@ -10,6 +10,7 @@
  *   rio duplex DEV SEED BYTES   both at once on one file: write with SEED, read what
  *                               the other side writes with SEED + 1 (or - 1, when odd)
  *   rio open DEV MODE           open with r, w or rw; print ok or the errno's name
+ *   rio add DEV OFFSET NUMBER   add to a word of a memory channel, by an atomic operation
  *   rio many DEV N SEED BYTES   N sessions at once: each writes BYTES, then closes
  *   rio serve DEV N SEED        accept N sessions at once; each is checked
  *   rio hold DEV MODE FILE      open, create FILE, sleep until killed
@@ -345,6 +346,15 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "open") && argc == 4) {
 		fd = open(argv[2], mode_of(argv[3]));
 		puts(fd < 0 ? strerrorname_np(errno) : "ok");
+		return 0;
+	}
+	if (!strcmp(what, "add") && argc == 5) {
+		struct rchar_atomic add = { .op = RCHAR_ATOMIC_ADD,
+					    .offset = strtoull(argv[3], NULL, 0),
+					    .operand = strtoull(argv[4], NULL, 0) };
+
+		if (ioctl(open_dev(argv[2], O_RDWR), RCHAR_IOC_ATOMIC, &add))
+			die("RCHAR_IOC_ATOMIC");
 		return 0;
 	}
 	if (!strcmp(what, "many") && argc == 6)

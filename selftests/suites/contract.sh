@@ -1,4 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Every sentence of Documentation/uapi.rst: see contract/.
+# contract.sh [encrypted] [OPTION]... - every sentence of Documentation/uapi.rst: see contract/.
+# With 'encrypted', every channel that the tests add has a key and encrypts.
+set -eu
+
+encrypt() {
+	mkdir -p /tmp/encrypted
+	(umask 077; rchar key gen >/tmp/encrypted/key)
+	cat >/tmp/encrypted/rchar <<'EOF'
+#!/bin/bash
+# A test that failed has had the keys deleted.
+/usr/bin/rchar key add k /tmp/encrypted/key 2>/dev/null
+case " $* " in
+*' add '*' listen '*) exec /usr/bin/rchar "$@" keys k encrypt on ;;
+*' add '*' connect '*) exec /usr/bin/rchar "$@" key k encrypt on ;;
+*) exec /usr/bin/rchar "$@" ;;
+esac
+EOF
+	chmod +x /tmp/encrypted/rchar
+	export PATH=/tmp/encrypted:$PATH ENCRYPTED=1
+}
+
+if [ "${1:-}" = encrypted ]; then
+	encrypt
+	shift
+fi
 exec contract ${VM_TEST:+-t "$VM_TEST"} "$@"
