@@ -32,7 +32,7 @@ missing_words() {
 	says "value of window is missing" add x stream listen 10.0.0.1 window
 	says "name of the channel, or 'all', is missing" del
 	says "set what?" set x
-	says "the size is missing" add x memory listen 10.0.0.1 size
+	says "the value of size is missing" add x memory listen 10.0.0.1 size
 	says "name of the key is missing" key add
 	says "name of the key is missing" key del
 	says "value of keys is missing" add x stream listen 10.0.0.1 keys
@@ -42,7 +42,12 @@ wrong_words() {
 	says "'lisen' is not a role" add x stream lisen 10.0.0.1
 	says "'windw' is not a setting" add x stream listen 10.0.0.1 windw 1m
 	says "'more' is one word too many" del x more
-	says "chmod" set x mode 0600
+	says "'size' cannot be set; there are: key keys allow mode" set x size 1m
+	says "'window' is given twice" add x stream listen 10.0.0.1 window 1m window 2m
+	says "'keys' is given twice" add x stream listen 10.0.0.1 key a keys b
+	says "'from' is given twice" add x stream connect 10.0.0.2 from 10.0.0.1 window 1m from 10.0.0.1
+	says "'from' is of a channel that connects" add x stream listen 10.0.0.2 from 10.0.0.1
+	says "'all' is no name of a channel" add all stream listen 10.0.0.1
 	says "cannot be set" set x peer 10.0.0.2
 	says "size: 'much' is not a number" add x memory listen 10.0.0.1 size much
 	says "size: 'x' is not k, m or g" add x memory listen 10.0.0.1 size 1x

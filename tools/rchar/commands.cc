@@ -9,35 +9,11 @@
 #include "decode.hh"
 #include "format.hh"
 #include "keyfile.hh"
-#include "netlink.hh"
+#include "module.hh"
 #include "parse.hh"
 #include "print.hh"
-#include "request.hh"
-#include "settings.hh"
 
 namespace {
-
-template <typename T> std::vector<T> dump(Netlink &nl, int cmd)
-{
-	std::vector<T> out;
-
-	for (const Message &m : nl.dump(cmd))
-		out.push_back(decode<T>(m));
-	return out;
-}
-
-std::vector<Channel> dump_channels(Netlink &nl) { return dump<Channel>(nl, RCHAR_CMD_CHANNEL_GET); }
-
-Channel get_channel(Netlink &nl, const std::string &name)
-{
-	Request r(RCHAR_CMD_CHANNEL_GET);
-	Channel out;
-
-	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	for (const Message &m : nl.call(r, "show " + name))
-		out = decode<Channel>(m);
-	return out;
-}
 
 int64_t now_ms()
 {
@@ -73,34 +49,22 @@ void wait_working(const std::string &name, const Options &options)
 
 void command_add(Words words, const Options &options)
 {
-	Request r(RCHAR_CMD_CHANNEL_NEW);
 	std::string name = words.take("the name of the channel");
+	ChannelWords wanted = take_new_channel(name, words);
 
-	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	put_new_channel(r, words);
 	Netlink nl;
-	nl.call(r, "add " + name);
+	add_channel(nl, wanted);
 	if (options.wait_s >= 0)
 		wait_working(name, options);
 }
 
 void command_set(Words words, const Options &)
 {
-	Request r(RCHAR_CMD_CHANNEL_SET);
 	std::string name = words.take("the name of the channel");
+	ChannelWords wanted = take_changes(name, words);
 
-	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	put_changes(r, name, words);
 	Netlink nl;
-	nl.call(r, "set " + name);
-}
-
-void delete_channel(Netlink &nl, const std::string &name)
-{
-	Request r(RCHAR_CMD_CHANNEL_DEL);
-
-	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	nl.call(r, "del " + name);
+	change_channel(nl, wanted);
 }
 
 void command_del(Words words, const Options &)
@@ -182,23 +146,20 @@ void command_key(Words words, const Options &options)
 	if (words.accept("add")) {
 		std::string name = words.take("the name of the key");
 		std::string file = words.empty() ? "-" : words.take("a file");
-		Request r(RCHAR_CMD_KEY_NEW);
 		Secret secret;
 
 		words.end();
 		read_secret(file, &secret);
-		r.put_string(RCHAR_A_KEY_NAME, name);
-		r.put_secret(RCHAR_A_KEY_SECRET, secret);
-		Netlink().call(r, "key add " + name);
+		Netlink nl;
+		add_key(nl, name, secret);
 		return;
 	}
 	if (words.accept("del")) {
 		std::string name = words.take("the name of the key");
-		Request r(RCHAR_CMD_KEY_DEL);
 
 		words.end();
-		r.put_string(RCHAR_A_KEY_NAME, name);
-		Netlink().call(r, "key del " + name);
+		Netlink nl;
+		delete_key(nl, name);
 		return;
 	}
 	words.accept("show");
@@ -330,10 +291,10 @@ void print_help()
 	      "ADDR := IPv4 | [IPv6] | [IPv6%if] | host name; the port is 7471 unless given\n"
 	      "KEY  := window SIZE | max-message SIZE | rendezvous-min SIZE | backlog N |\n"
 	      "        open-timeout TIME | recovery-timeout TIME | linger TIME |\n"
+	      "        mode OCTAL | uid USER | gid GROUP;\n"
 	      "        connect: key NAME|none\n"
-	      "        listen: keys NAME[,NAME]...|none | allow ADDR/BITS[,ADDR/BITS]...|any;\n"
-	      "        with add also mode OCTAL | uid USER | gid GROUP\n"
-	      "        memory listen: size SIZE, and perhaps access ro|rw | atomics sw|hw\n"
+	      "        listen: keys NAME[,NAME]...|none | allow ADDR/BITS[,ADDR/BITS]...|any\n"
+	      "        memory listen, with add: size SIZE, and perhaps access ro|rw | atomics sw|hw\n"
 	      "SIZE takes k m g (of 1024), TIME needs us ms s\n"
 	      "\n"
 	      "  -j, --json        machine readable\n"

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "../common/args.hh"
 #include "linux/rdma_char.h"
 
 namespace {

@@ -24,7 +24,6 @@ uint16_t parse_port(const std::string &text)
 
 void set_port(Address *a, uint16_t port)
 {
-	a->has_port = true;
 	if (a->addr.ss_family == AF_INET)
 		reinterpret_cast<sockaddr_in *>(&a->addr)->sin_port = htons(port);
 	else
@@ -44,7 +43,6 @@ void resolve(Address *a, const std::string &host, bool numeric)
 	if (ret)
 		usage_error("address '" + host + "': " + gai_strerror(ret));
 	memcpy(&a->addr, found->ai_addr, found->ai_addrlen);
-	a->len = found->ai_addrlen;
 	freeaddrinfo(found);
 }
 
@@ -86,37 +84,39 @@ Address parse_address(const std::string &text, bool with_remote)
 	return a;
 }
 
-uint32_t parse_mode(const std::string &text)
+uint32_t parse_mode(const std::string &text, const char *what)
 {
 	uint32_t mode = 0;
 
 	if (text.empty() || text.size() > 4)
-		usage_error("mode: '" + text + "' is not an octal number like 0660");
+		usage_error(std::string(what) + ": '" + text +
+			    "' is not an octal number like 0660");
 	for (char c : text) {
 		if (c < '0' || c > '7')
-			usage_error("mode: '" + text + "' is not an octal number like 0660");
+			usage_error(std::string(what) + ": '" + text +
+				    "' is not an octal number like 0660");
 		mode = mode * 8 + static_cast<uint32_t>(c - '0');
 	}
 	return mode;
 }
 
-uint32_t parse_user(const std::string &text)
+uint32_t parse_user(const std::string &text, const char *what)
 {
 	if (isdigit(static_cast<unsigned char>(text.empty() ? 'x' : text[0])))
-		return parse_number(text, "uid");
+		return parse_number(text, what);
 	const passwd *user = getpwnam(text.c_str());
 	if (!user)
-		usage_error("uid: there is no user '" + text + "'");
+		usage_error(std::string(what) + ": there is no user '" + text + "'");
 	return user->pw_uid;
 }
 
-uint32_t parse_group(const std::string &text)
+uint32_t parse_group(const std::string &text, const char *what)
 {
 	if (isdigit(static_cast<unsigned char>(text.empty() ? 'x' : text[0])))
-		return parse_number(text, "gid");
+		return parse_number(text, what);
 	const group *g = getgrnam(text.c_str());
 	if (!g)
-		usage_error("gid: there is no group '" + text + "'");
+		usage_error(std::string(what) + ": there is no group '" + text + "'");
 	return g->gr_gid;
 }
 

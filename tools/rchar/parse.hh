@@ -12,17 +12,16 @@
 #include "../common/names.hh"
 
 struct Address {
-	sockaddr_storage addr{};
-	socklen_t len = 0;
-	bool has_port = false;
-	std::string remote;  // after '/', may be empty
+	sockaddr_storage addr{};  // port 0: none was given
+	std::string remote;	  // after '/', may be empty
 };
 
 // ADDR, ADDR:PORT, [V6], [V6%if]:PORT, a host name; with_remote allows "/NAME" after it.
 Address parse_address(const std::string &text, bool with_remote);
-uint32_t parse_mode(const std::string &text);
-uint32_t parse_user(const std::string &text);
-uint32_t parse_group(const std::string &text);
+// what: the setting, for the error texts.
+uint32_t parse_mode(const std::string &text, const char *what);
+uint32_t parse_user(const std::string &text, const char *what);
+uint32_t parse_group(const std::string &text, const char *what);
 uint64_t parse_link_id(const std::string &text);
 // ADDR or ADDR/BITS, or "any": family AF_UNSPEC.
 rchar_prefix parse_prefix(const std::string &text);

@@ -4,10 +4,12 @@
 #include <linux/genetlink.h>
 #include <netlink/attr.h>
 #include <netlink/genl/genl.h>
+#include <netinet/in.h>
 #include <netlink/netlink.h>
 
 #include <cstring>
 
+#include "../common/args.hh"
 #include "linux/rdma_char.h"
 
 Request::Request(int cmd, int flags) : msg_(nlmsg_alloc_size(8192))
@@ -35,9 +37,11 @@ void Request::put_string(int attr, const std::string &value)
 	nla_put_string(msg_.get(), attr, value.c_str());
 }
 
-void Request::put_address(int attr, const Address &value)
+void Request::put_address(int attr, const sockaddr_storage &value)
 {
-	nla_put(msg_.get(), attr, static_cast<int>(value.len), &value.addr);
+	size_t len = value.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+
+	nla_put(msg_.get(), attr, static_cast<int>(len), &value);
 }
 
 void Request::put_prefix(int attr, const rchar_prefix &value)

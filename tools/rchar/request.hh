@@ -4,12 +4,12 @@
 #pragma once
 
 #include <netlink/msg.h>
+#include <sys/socket.h>
 
 #include <memory>
 #include <string>
 
 #include "keyfile.hh"
-#include "parse.hh"
 
 class Request {
 public:
@@ -17,7 +17,7 @@ public:
 	void put_u32(int attr, uint32_t value);
 	void put_u64(int attr, uint64_t value);
 	void put_string(int attr, const std::string &value);
-	void put_address(int attr, const Address &value);
+	void put_address(int attr, const sockaddr_storage &value);
 	void put_prefix(int attr, const rchar_prefix &value);
 	void put_secret(int attr, const Secret &value);	 // wiped with the request
 	nl_msg *get() const { return msg_.get(); }

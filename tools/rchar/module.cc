@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "module.hh"
+
+#include "node.hh"
+
+std::vector<Channel> dump_channels(Netlink &nl)
+{
+	std::vector<Channel> channels = dump<Channel>(nl, RCHAR_CMD_CHANNEL_GET);
+
+	for (Channel &c : channels)
+		read_node(&c);
+	return channels;
+}
+
+Channel get_channel(Netlink &nl, const std::string &name)
+{
+	Request r(RCHAR_CMD_CHANNEL_GET);
+	Channel out;
+
+	r.put_string(RCHAR_A_CHANNEL_NAME, name);
+	for (const Message &m : nl.call(r, "show " + name))
+		out = decode<Channel>(m);
+	read_node(&out);
+	return out;
+}
+
+void add_channel(Netlink &nl, const ChannelWords &words)
+{
+	nl.call(new_channel_request(words), "add " + *words.channel.name);
+}
+
+void change_channel(Netlink &nl, const ChannelWords &words)
+{
+	const std::string &name = *words.channel.name;
+
+	nl.call(change_request(words), "set " + name);
+	for (const Setting *s : words.given) {
+		if (s->change == Change::BY_NODE) {
+			change_node(get_channel(nl, name), words.channel);
+			return;
+		}
+	}
+}
+
+void delete_channel(Netlink &nl, const std::string &name)
+{
+	Request r(RCHAR_CMD_CHANNEL_DEL);
+
+	r.put_string(RCHAR_A_CHANNEL_NAME, name);
+	nl.call(r, "del " + name);
+}
+
+void add_key(Netlink &nl, const std::string &name, const Secret &secret)
+{
+	Request r(RCHAR_CMD_KEY_NEW);
+
+	r.put_string(RCHAR_A_KEY_NAME, name);
+	r.put_secret(RCHAR_A_KEY_SECRET, secret);
+	nl.call(r, "key add " + name);
+}
+
+void delete_key(Netlink &nl, const std::string &name)
+{
+	Request r(RCHAR_CMD_KEY_DEL);
+
+	r.put_string(RCHAR_A_KEY_NAME, name);
+	nl.call(r, "key del " + name);
+}

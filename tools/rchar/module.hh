@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0
+// What the module has and does, a function each. They fail with the kernel's words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "decode.hh"
+#include "keyfile.hh"
+#include "netlink.hh"
+#include "settings.hh"
+
+template <typename T> std::vector<T> dump(Netlink &nl, int cmd)
+{
+	std::vector<T> out;
+
+	for (const Message &m : nl.dump(cmd))
+		out.push_back(decode<T>(m));
+	return out;
+}
+
+// Channels have the mode, owner and group that their device nodes have.
+std::vector<Channel> dump_channels(Netlink &nl);
+Channel get_channel(Netlink &nl, const std::string &name);
+
+void add_channel(Netlink &nl, const ChannelWords &words);
+void change_channel(Netlink &nl, const ChannelWords &words);
+void delete_channel(Netlink &nl, const std::string &name);
+
+void add_key(Netlink &nl, const std::string &name, const Secret &secret);
+void delete_key(Netlink &nl, const std::string &name);
