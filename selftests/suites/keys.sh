@@ -337,13 +337,13 @@ secrets_are_read_with_care() {
 	head -c 300 /dev/zero >/tmp/zeros
 	expect_status 1 rchar key add bad /tmp/zeros
 	expect_status 1 rchar key add bad - </dev/null
-	out=$(expect_status 2 rchar key add kb $dir/kb 2>&1)
+	out=$(expect_status 5 rchar key add kb $dir/kb 2>&1)
 	[[ "$out" == *"a key of that name exists"* ]]
-	out=$(expect_status 2 rchar key add kb2 $dir/kb 2>&1)
+	out=$(expect_status 5 rchar key add kb2 $dir/kb 2>&1)
 	[[ "$out" == *"another key has the same secret"* ]]
-	out=$(expect_status 2 rchar key del nobody 2>&1)
+	out=$(expect_status 6 rchar key del nobody 2>&1)
 	[[ "$out" == *"no key of that name"* ]]
-	out=$(expect_status 2 rchar add x stream listen 10.0.0.1 keys nobody 2>&1)
+	out=$(expect_status 6 rchar add x stream listen 10.0.0.1 keys nobody 2>&1)
 	[[ "$out" == *"no key of that name"* ]]
 	cp $dir/kb /tmp/loose
 	chmod 644 /tmp/loose

@@ -321,7 +321,7 @@ namespace_deleted_with_a_channel_in_it() {
 	ip link add outside type veth peer name inside netns gone
 	rchar -n gone add lost stream listen 10.0.0.1
 	rchar -n gone add lost2 stream connect 10.0.0.1
-	expect_status 2 rchar add lost stream listen 10.0.0.1 2>&1 | grep -q 'in another network namespace'
+	expect_status 5 rchar add lost stream listen 10.0.0.1 2>&1 | grep -q 'in another network namespace'
 	ip netns del gone
 	[ -z "$(rchar)" ]
 	# It does not go, however long one waits; if it did, it would within this.
@@ -508,7 +508,7 @@ monitor_tells_each_change() {
 exit_codes() {
 	expect_status 1 rchar frobnicate
 	expect_status 1 rchar add x stream
-	expect_status 2 rchar del nosuch
+	expect_status 6 rchar del nosuch
 	expect_status 2 rchar add 'a/b' stream listen 10.0.0.1
 	expect_status 2 rchar add m memory listen 10.0.0.1
 	expect_status 4 rchar -w 1 add t stream connect 10.0.0.1:9

@@ -48,6 +48,11 @@ wrong_words() {
 	says "'from' is given twice" add x stream connect 10.0.0.2 from 10.0.0.1 window 1m from 10.0.0.1
 	says "'from' is of a channel that connects" add x stream listen 10.0.0.2 from 10.0.0.1
 	says "'all' is no name of a channel" add all stream listen 10.0.0.1
+	says "'set' has no option --exist-ok" set x window 1m --exist-ok
+	says "'add' has no option --if-exists" add x stream listen 10.0.0.1 --if-exists
+	says "'save' has no option --dry-run" save --dry-run
+	says "'link' has no option -w" link -w 3
+	says "-w needs the name of a channel" show -w 3
 	says "cannot be set" set x peer 10.0.0.2
 	says "size: 'much' is not a number" add x memory listen 10.0.0.1 size much
 	says "size: 'x' is not k, m or g" add x memory listen 10.0.0.1 size 1x
@@ -93,10 +98,49 @@ help_and_version() {
 	[ "$("$rchar" -V)" = "rchar $(cat ../VERSION)" ]
 	# Every command is in the help, and in the manual.
 	local c
-	for c in add set del show link session stats monitor version help; do
+	for c in add set del show save apply key link session stats monitor version help; do
 		"$rchar" help | grep -q "^  $c " || { echo "no $c in the help"; return 1; }
 		grep -q "^\.SS .*$c" ../Documentation/rchar.8 || { echo "no $c in the manual"; return 1; }
 	done
+}
+# Files of 'apply': whatever is wrong is found before the module is asked.
+configurations() {
+	local dir
+
+	dir=$(mktemp -d)
+	file_says() { # TEXT LINE...
+		local want=$1
+
+		shift
+		printf '%s\n' "$@" >"$dir/conf"
+		says "$dir/conf:$want" apply --dry-run "$dir/conf"
+	}
+	file_says "1: 'frob' cannot stand here; a configuration has 'add NAME" frob
+	file_says "2: 'set' cannot stand here" "" "set x window 1m"
+	file_says "1: 'key' cannot stand here" "key gen"
+	file_says "3: the type (stream, message or memory) is missing" "# one" "  # two" "add x"
+	file_says "1: window: 'x' is not k, m or g" "add x stream listen 10.0.0.1 window 1x"
+	file_says "1: 'all' is no name of a channel" "add all stream listen 10.0.0.1"
+	file_says "2: channel 'x' is added already: $dir/conf:1" \
+		"add x stream listen 10.0.0.1" "add x stream listen 10.0.0.2"
+	file_says "1: key: the file 'k' must begin with '/'" "key add k k"
+	file_says "1: key: the file '-' must begin with '/'" "key add k -"
+	file_says "1: the file of the key is missing" "key add k"
+	file_says "1: key: $dir/nosuch: No such file" "key add k $dir/nosuch"
+	file_says "1: key: /dev/null does not hold a key" "key add k /dev/null"
+	(umask 077; "$rchar" key gen >"$dir/k")
+	file_says "2: key 'k' is added already: $dir/conf:1" "key add k $dir/k" "key add k $dir/k"
+	file_says "2: key 'l' has the secret of key 'k': $dir/conf:1" "key add k $dir/k" "key add l $dir/k"
+	file_says "1: '-k' is no name of a key" "key add -k $dir/k"
+	file_says "1: no line adds the key 'k'" "add x stream listen 10.0.0.1 keys k"
+	says "$dir: is not a file" apply --dry-run "$dir"
+	says "$dir/nosuch: No such file" apply --dry-run "$dir/nosuch"
+	# A good one comes as far as the module, which may not be here.
+	printf '%s\r\n' "add x stream listen 10.0.0.1 keys k # of b" "key add k $dir/k" "" >"$dir/conf"
+	"$rchar" apply --dry-run "$dir/conf" || [ $? != 1 ]
+	"$rchar" apply --dry-run - <"$dir/conf" || [ $? != 1 ]
+	says "standard input:1: 'x' cannot stand here" apply --dry-run - <<<x
+	rm -r "$dir"
 }
 unknown_netns() { says "network namespace 'nosuch'" -n nosuch show; }
 
@@ -141,13 +185,14 @@ perf_over_tcp() {
 }
 perf_serves_with_threads() { perf_over_tcp -T; }
 
-plan 12
+plan 13
 run unknown_command
 run unknown_option
 run missing_words
 run wrong_words
 run addresses
 run numbers
+run configurations
 run help_and_version
 run unknown_netns
 run perf_wrong_words

@@ -14,6 +14,8 @@ enum Exit {
 	EXIT_KERNEL = 2,  // the kernel said no
 	EXIT_ABSENT = 3,  // the module is not there
 	EXIT_WAIT = 4,	  // -w ran out
+	EXIT_EXISTS = 5,  // the kernel has it already
+	EXIT_NONE = 6,	  // the kernel has nothing of that name
 };
 
 class Failure : public std::runtime_error {

@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <ctime>
 
+#include "apply.hh"
 #include "decode.hh"
+#include "desired.hh"
 #include "format.hh"
 #include "keyfile.hh"
 #include "module.hh"
@@ -47,13 +49,30 @@ void wait_working(const std::string &name, const Options &options)
 	throw Failure(EXIT_WAIT, text);
 }
 
+// Fails unless the host has that channel, with all settings as the words say.
+void must_be(Netlink &nl, Channel desired)
+{
+	std::string name = *desired.name;
+
+	complete(&desired);
+	for (const Difference &d : differences(get_channel(nl, name), desired))
+		throw Failure(EXIT_EXISTS, "add " + name + ": exists, but its " + d.key + " is " +
+						   d.is + ", not " + d.desired);
+}
+
 void command_add(Words words, const Options &options)
 {
 	std::string name = words.take("the name of the channel");
 	ChannelWords wanted = take_new_channel(name, words);
 
 	Netlink nl;
-	add_channel(nl, wanted);
+	try {
+		add_channel(nl, wanted);
+	} catch (const Failure &f) {
+		if (!options.exist_ok || f.code != EXIT_EXISTS)
+			throw;
+		must_be(nl, wanted.channel);
+	}
 	if (options.wait_s >= 0)
 		wait_working(name, options);
 }
@@ -67,25 +86,39 @@ void command_set(Words words, const Options &)
 	change_channel(nl, wanted);
 }
 
-void command_del(Words words, const Options &)
+// Calls f; that what it names does not exist is no failure.
+template <typename F> void if_exists(F f)
+{
+	try {
+		f();
+	} catch (const Failure &failure) {
+		if (failure.code != EXIT_NONE)
+			throw;
+	}
+}
+
+void command_del(Words words, const Options &options)
 {
 	std::string name = words.take("the name of the channel, or 'all',");
 
 	words.end();
 	Netlink nl;
-	if (name != "all") {
+	if (name == "all")
+		// Another process may delete some of them meanwhile.
+		for (const Channel &c : dump_channels(nl))
+			if_exists([&] { delete_channel(nl, c.name.value_or("")); });
+	else if (options.if_exists)
+		if_exists([&] { delete_channel(nl, name); });
+	else
 		delete_channel(nl, name);
-		return;
-	}
-	for (const Channel &c : dump_channels(nl))
-		delete_channel(nl, c.name.value_or(""));
 }
 
 void command_show(Words words, const Options &options)
 {
 	if (words.empty()) {
+		if (options.wait_s >= 0)
+			usage_error("show: -w needs the name of a channel");
 		Netlink nl;
-
 		print_list(dump_channels(nl), options);
 		return;
 	}
@@ -136,6 +169,39 @@ void command_session(Words words, const Options &options)
 	print_list(dump<Session>(nl, RCHAR_CMD_SESSION_GET), options);
 }
 
+void key_add(Words words, const Options &options)
+{
+	std::string name = words.take("the name of the key");
+	std::string file = words.empty() ? "-" : words.take("a file");
+	Secret secret;
+
+	words.end();
+	read_secret(file, &secret);
+	Netlink nl;
+	try {
+		add_key(nl, name, secret);
+	} catch (const Failure &f) {
+		if (!options.exist_ok || f.code != EXIT_EXISTS)
+			throw;
+		for (const Key &k : dump<Key>(nl, RCHAR_CMD_KEY_GET))
+			if (k.name == name && k.fingerprint == fingerprint_of(secret))
+				return;
+		throw;
+	}
+}
+
+void key_del(Words words, const Options &options)
+{
+	std::string name = words.take("the name of the key");
+
+	words.end();
+	Netlink nl;
+	if (options.if_exists)
+		if_exists([&] { delete_key(nl, name); });
+	else
+		delete_key(nl, name);
+}
+
 void command_key(Words words, const Options &options)
 {
 	if (words.accept("gen")) {
@@ -144,28 +210,32 @@ void command_key(Words words, const Options &options)
 		return;
 	}
 	if (words.accept("add")) {
-		std::string name = words.take("the name of the key");
-		std::string file = words.empty() ? "-" : words.take("a file");
-		Secret secret;
-
-		words.end();
-		read_secret(file, &secret);
-		Netlink nl;
-		add_key(nl, name, secret);
+		key_add(std::move(words), options);
 		return;
 	}
 	if (words.accept("del")) {
-		std::string name = words.take("the name of the key");
-
-		words.end();
-		Netlink nl;
-		delete_key(nl, name);
+		key_del(std::move(words), options);
 		return;
 	}
 	words.accept("show");
 	words.end();
 	Netlink nl;
 	print_list(dump<Key>(nl, RCHAR_CMD_KEY_GET), options);
+}
+
+void command_save(Words words, const Options &)
+{
+	words.end();
+	save();
+}
+
+void command_apply(Words words, const Options &options)
+{
+	std::vector<std::string> paths;
+
+	while (!words.empty())
+		paths.push_back(words.take("a file"));
+	apply(read_conf(paths), options);
 }
 
 // Of the channel of that name, or of all.
@@ -177,7 +247,7 @@ std::vector<ChannelStats> channel_stats(Netlink &nl, const std::string &name)
 		if (name.empty() || c.name == name)
 			out.push_back({c.name, c.stats.value_or(Stats{})});
 	if (!name.empty() && out.empty())
-		throw Failure(EXIT_KERNEL, "stats " + name + ": no channel of that name");
+		throw Failure(EXIT_NONE, "stats " + name + ": no channel of that name");
 	return out;
 }
 
@@ -251,17 +321,47 @@ void command_version(Words words, const Options &options)
 	print_version(info, options);
 }
 
+// Options that mean something to some commands only.
+enum { WAIT = 1, EXIST_OK = 2, IF_EXISTS = 4, DRY_RUN = 8 };
+
 struct Command {
 	const char *name;
 	void (*run)(Words words, const Options &options);
+	unsigned options;
 };
 
 const Command commands[] = {
-	{"add", command_add},	      {"set", command_set},	{"del", command_del},
-	{"show", command_show},	      {"key", command_key},	{"link", command_link},
-	{"session", command_session}, {"stats", command_stats}, {"monitor", command_monitor},
-	{"version", command_version},
+	{"add", command_add, WAIT | EXIST_OK},
+	{"set", command_set, 0},
+	{"del", command_del, IF_EXISTS},
+	{"show", command_show, WAIT},
+	{"save", command_save, 0},
+	{"apply", command_apply, DRY_RUN},
+	{"key", command_key, EXIST_OK | IF_EXISTS},
+	{"link", command_link, 0},
+	{"session", command_session, 0},
+	{"stats", command_stats, 0},
+	{"monitor", command_monitor, WAIT},
+	{"version", command_version, 0},
 };
+
+void check_options(const Command &command, const Options &options)
+{
+	const struct {
+		unsigned option;
+		bool given;
+		const char *word;
+	} table[] = {
+		{WAIT, options.wait_s >= 0, "-w"},
+		{EXIST_OK, options.exist_ok, "--exist-ok"},
+		{IF_EXISTS, options.if_exists, "--if-exists"},
+		{DRY_RUN, options.dry_run, "--dry-run"},
+	};
+
+	for (const auto &o : table)
+		if (o.given && !(command.options & o.option))
+			usage_error(std::string("'") + command.name + "' has no option " + o.word);
+}
 
 }  // namespace
 
@@ -274,6 +374,9 @@ void print_help()
 	      "  set NAME KEY VALUE...        change settings of a channel\n"
 	      "  del NAME|all                 delete channels\n"
 	      "  show [NAME]                  channels (also without a command)\n"
+	      "  save                         print the configuration, for 'apply'\n"
+	      "  apply [FILE|-]...            bring channels and keys to that configuration; without\n"
+	      "                               FILE: /etc/rchar/rchar.conf, /etc/rchar/conf.d/*.conf\n"
 	      "  key [show]                   keys of this host, without their secrets\n"
 	      "  key gen                      print a new secret\n"
 	      "  key add NAME [FILE|-]        add the secret that the file, or stdin, holds\n"
@@ -307,7 +410,12 @@ void print_help()
 	      "  -V, --version     of the tool\n"
 	      "  -h, --help        this\n"
 	      "\n"
-	      "exit: 0 ok, 1 usage or local, 2 the kernel said no, 3 module absent, 4 -w ran out\n",
+	      "  --exist-ok        add, key add: it may exist, if it is as the command says\n"
+	      "  --if-exists       del, key del: it need not exist\n"
+	      "  --dry-run         apply: print the commands, do nothing\n"
+	      "\n"
+	      "exit: 0 ok, 1 usage or local, 2 the kernel said no, 3 module absent, 4 -w ran out,\n"
+	      "      5 it exists, 6 there is nothing of that name\n",
 	      stdout);
 }
 
@@ -321,11 +429,13 @@ void run_command(Words words, const Options &options)
 	}
 	for (const Command &c : commands) {
 		if (name == c.name) {
+			check_options(c, options);
 			c.run(std::move(words), options);
 			return;
 		}
 	}
-	usage_error("'" + name +
-		    "' is not a command; there are: add set del show key link session "
-		    "stats monitor version help");
+	std::string names;
+	for (const Command &c : commands)
+		names += std::string(" ") + c.name;
+	usage_error("'" + name + "' is not a command; there are:" + names + " help");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "keyfile.hh"
 
+#include <blake2.h>
 #include <fcntl.h>
 #include <nettle/base64.h>
 #include <sys/random.h>
@@ -123,4 +124,17 @@ void read_secret(const std::string &path, Secret *out)
 		throw Failure(EXIT_USAGE, "key: " + (path == "-" ? "standard input" : path) +
 						  " does not hold a key: 44 characters, as "
 						  "'rchar key gen' prints them");
+}
+
+Fingerprint fingerprint_of(const Secret &secret)
+{
+	// Documentation/protocol.rst, "Authentication": labels are padded with zeros.
+	static const char label[16] = "rchar1 name";
+	uint8_t name[32];
+	Fingerprint out;
+
+	if (blake2s(name, label, secret.data(), sizeof(name), sizeof(label), Secret::size))
+		throw Failure(EXIT_USAGE, "key: its fingerprint cannot be computed");
+	memcpy(out.data(), name, out.size());
+	return out;
 }

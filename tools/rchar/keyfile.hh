@@ -7,6 +7,7 @@
 #include <string>
 
 #include "linux/rdma_char.h"
+#include "objects.hh"
 
 class Secret {
 public:
@@ -28,3 +29,6 @@ void print_new_secret();
 
 // From a file, or "-" for stdin. Warns when others can read the file.
 void read_secret(const std::string &path, Secret *out);
+
+// As the module computes it: tells whether two keys are the same.
+Fingerprint fingerprint_of(const Secret &secret);

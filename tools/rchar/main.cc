@@ -28,6 +28,7 @@ void enter_netns(const std::string &name)
 // False: nothing is left to do.
 bool parse_options(int argc, char **argv, Options *options)
 {
+	enum { EXIST_OK = 256, IF_EXISTS, DRY_RUN };
 	static const option longs[] = {
 		{"json", no_argument, nullptr, 'j'},
 		{"pretty", no_argument, nullptr, 'p'},
@@ -35,14 +36,17 @@ bool parse_options(int argc, char **argv, Options *options)
 		{"timestamp", no_argument, nullptr, 't'},
 		{"netns", required_argument, nullptr, 'n'},
 		{"wait", required_argument, nullptr, 'w'},
+		{"exist-ok", no_argument, nullptr, EXIST_OK},
+		{"if-exists", no_argument, nullptr, IF_EXISTS},
+		{"dry-run", no_argument, nullptr, DRY_RUN},
 		{"version", no_argument, nullptr, 'V'},
 		{"help", no_argument, nullptr, 'h'},
 		{nullptr, 0, nullptr, 0},
 	};
 	int c;
 
-	// '+': options stand in front of the command; getopt prints what it does not know.
-	while ((c = getopt_long(argc, argv, "+jpdtn:w:Vh", longs, nullptr)) != -1) {
+	// Options may stand anywhere; getopt prints what it does not know.
+	while ((c = getopt_long(argc, argv, "jpdtn:w:Vh", longs, nullptr)) != -1) {
 		switch (c) {
 		case 'p':
 			options->pretty = true;
@@ -62,6 +66,15 @@ bool parse_options(int argc, char **argv, Options *options)
 			break;
 		case 'w':
 			options->wait_s = static_cast<int>(parse_number(optarg, "-w"));
+			break;
+		case EXIST_OK:
+			options->exist_ok = true;
+			break;
+		case IF_EXISTS:
+			options->if_exists = true;
+			break;
+		case DRY_RUN:
+			options->dry_run = true;
 			break;
 		case 'V':
 			printf("rchar %s\n", RCHAR_VERSION);

@@ -89,6 +89,26 @@ std::unique_ptr<nl_cb, FreeCb> make_callbacks(Transaction *t)
 	return cb;
 }
 
+Exit exit_of(int error)
+{
+	switch (error) {
+	case EEXIST:
+		return EXIT_EXISTS;
+	case ENODEV:
+	case ENOENT:
+		return EXIT_NONE;
+	default:
+		return EXIT_KERNEL;
+	}
+}
+
+std::string words_of(int error)
+{
+	if (error == EPERM)
+		return "not permitted: that needs CAP_NET_ADMIN of the initial user namespace";
+	return strerror(error);
+}
+
 }  // namespace
 
 Netlink::Netlink() : sock_(nl_socket_alloc())
@@ -123,7 +143,7 @@ int Netlink::transact(const Request &request, std::vector<Message> *answer, std:
 		return EINTR;
 	if (ret < 0 && !t.error)
 		throw Failure(EXIT_USAGE, std::string("netlink: ") + nl_geterror(ret));
-	*words = t.words.empty() ? strerror(t.error) : t.words;
+	*words = t.words.empty() ? words_of(t.error) : t.words;
 	return t.error;
 }
 
@@ -134,7 +154,7 @@ std::vector<Message> Netlink::call(const Request &request, const std::string &wh
 	int error = transact(request, &answer, &words);
 
 	if (error)
-		throw Failure(EXIT_KERNEL, what + ": " + words);
+		throw Failure(exit_of(error), what + ": " + words);
 	return answer;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The options in front of a command.
+// The options of a command line.
 #pragma once
 
 struct Options {
@@ -8,4 +8,7 @@ struct Options {
 	bool details = false;
 	bool timestamps = false;
 	int wait_s = -1;  // -1: do not wait
+	bool exist_ok = false;
+	bool if_exists = false;
+	bool dry_run = false;
 };

@@ -1,0 +1,482 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Configuration that stays: save, apply, and commands that may be repeated. One machine, which
+# connects to itself.
+. lib/ksft.sh
+conf=/tmp/conf
+keys=/etc/rchar/keys
+
+clean() {
+	local name
+
+	rchar del all
+	for name in $(rchar key | sed 's/:.*//'); do rchar key del "$name"; done
+	rm -rf /etc/rchar $conf
+}
+
+new_key() { # NAME [FOLDER]
+	mkdir -p "${2:-$keys}"
+	(umask 077; rchar key gen >"${2:-$keys}/$1")
+}
+
+# NAME... - their secrets are where 'save' says
+keys_are_added() {
+	local name
+
+	for name in "$@"; do
+		new_key "$name"
+		rchar key add "$name" "$keys/$name"
+	done
+}
+
+# What 'apply' would do with the configuration in standard input
+planned() { rchar --dry-run apply -; }
+nothing_to_do() { # FILE
+	local out
+
+	out=$(rchar apply --dry-run "$1")
+	[ -z "$out" ] || { echo "not as $1 says: $out"; return 1; }
+}
+
+# Every setting of every type and role, none of them as a new channel has it.
+every_channel() {
+	local all="mode 0640 uid nobody gid rdma window 3m backlog 7 open-timeout 1500ms
+		recovery-timeout 5s linger 0s"
+
+	# shellcheck disable=SC2086 # words
+	{
+		rchar add s1 stream listen 10.0.0.1:7472 keys kb,ka allow fd00::/64,10.0.0.0/24 \
+			rendezvous-min 1025 $all
+		rchar add s2 stream connect 10.0.0.1:7472/s1 from 10.0.0.1 key ka rendezvous-min 0 $all
+		rchar add m1 message listen "[fd00::1]:7473" keys ka max-message 1000 $all
+		rchar add m2 message connect "[fd00::1]:7473/m1" from fd00::1 key ka max-message 64m $all
+		rchar add r1 memory listen 10.0.0.1 allow 10.0.0.1/32 size 65537 access ro \
+			atomics hw $all
+		rchar add r2 memory connect 10.0.0.1/r1 $all
+	}
+}
+
+# What no command changes is left out.
+settings_of() {
+	rchar -j show "$1" | sed -E 's/"(state|reason)":"[^"]*",//g; s/"(reason_age_ms|sessions|waiting|dev_minor|pinned_bytes)":[0-9]*,//g
+		s/"link":"[0-9]*",//; s/"stats":.*//'
+}
+
+every_setting_round_trips() {
+	local key name before
+
+	keys_are_added ka kb
+	every_channel
+	for name in s1 s2 m1 m2 r1 r2; do settings_of $name; done >/tmp/before
+	rchar save >$conf
+	# Every setting that the tool knows stands in it.
+	for key in $(rchar add x stream listen 10.0.0.1 frob 2>&1 | sed 's/.*there are://'); do
+		grep -q " $key " $conf || { echo "no $key is saved"; return 1; }
+	done
+	[ "$(grep -c '^add ' $conf)" = 6 ]
+	nothing_to_do $conf
+	rchar save | rchar apply --dry-run - | cmp - /dev/null
+	before=$(cat $conf)
+	rchar del all
+	rchar key del ka
+	rchar key del kb
+	rchar apply $conf
+	nothing_to_do $conf
+	[ "$(rchar save)" = "$before" ]
+	for name in s1 s2 m1 m2 r1 r2; do settings_of $name; done | diff /tmp/before -
+	[ "$(stat -c '%a %u %G' /dev/rchar/s1)" = "640 65534 rdma" ]
+	# Nobody's secret is told.
+	[ "$(grep -cF "$(cat $keys/ka)" $conf)" = 0 ]
+	clean
+}
+
+# Then the tool has the same initial values as the module.
+initial_values_are_left_out() {
+	local type
+
+	for type in stream message memory; do
+		echo "add to-$type $type connect 10.0.0.1:7471/x"
+		echo "add $type $type listen 10.0.0.1:7471$([ $type != memory ] || echo ' size 64k')"
+	done >$conf
+	while read -r line; do
+		# shellcheck disable=SC2086 # words
+		rchar $line
+	done <$conf
+	nothing_to_do $conf
+	rchar save | diff $conf -
+	clean
+}
+
+# SETTING VALUE-TOO-SMALL MIN MAX VALUE-TOO-LARGE [WORD]... - of the module and of 'apply'
+has_limits() {
+	local key=$1 small=$2 min=$3 max=$4 large=$5 type=$6 value
+
+	for value in $min $max; do
+		echo "add x $type listen 10.0.0.1 $key $value" >$conf
+		rchar add x "$type" listen 10.0.0.1 "$key" "$value"
+		rchar del x
+		rchar apply $conf
+		rchar del x
+	done
+	for value in $small $large; do
+		[ "$value" != - ] || continue
+		expect_status 2 rchar add x "$type" listen 10.0.0.1 "$key" "$value"
+		echo "add x $type listen 10.0.0.1 $key $value" >$conf
+		expect_status 1 rchar apply $conf 2>&1 | grep "$conf:1: $key must be $min to $max"
+	done
+}
+
+apply_knows_the_limits() {
+	has_limits window 65535 64k 256m 257m stream
+	has_limits rendezvous-min - 0 1g 1025m stream
+	has_limits max-message 0 1 64m 65m message
+	has_limits backlog 0 1 65535 65536 stream
+	has_limits open-timeout 0s 1ms 86400s 86401s stream
+	has_limits recovery-timeout 0s 1ms 86400s 86401s stream
+	has_limits linger - 0s 86400s 86401s stream
+	has_limits mode - 0000 0777 1777 stream
+	clean
+}
+
+# What the module says about one line, 'apply' says before it does anything.
+LINES_OF_OTHERS='add x stream listen 10.0.0.1 max-message 1k
+add x message listen 10.0.0.1 rendezvous-min 1k
+add x stream listen 10.0.0.1 size 1m
+add x memory connect 10.0.0.1 access ro
+add x memory listen 10.0.0.1
+add x memory listen 10.0.0.1 size 0
+add x memory listen 10.0.0.1 size 513g
+add x stream connect 0.0.0.0
+add x stream connect 10.0.0.1 from fd00::1
+add x stream connect 10.0.0.1/a%b
+add .x stream listen 10.0.0.1
+add 12345678901234567890123456789012 stream listen 10.0.0.1
+add x stream connect 10.0.0.1 allow 10.0.0.0/8
+add x stream listen 10.0.0.1 allow 10.0.0.1/8
+add x stream listen 10.0.0.1 allow 10.0.0.0/8,any
+add x stream listen 10.0.0.1 keys ka,ka
+add x stream listen 10.0.0.1 keys nobody
+add x stream connect 10.0.0.1 key ka,kb'
+
+apply_refuses_what_the_module_refuses() {
+	local line ret
+
+	keys_are_added ka kb
+	while read -r line; do
+		ret=0
+		# shellcheck disable=SC2086 # words
+		rchar $line || ret=$?
+		[ $ret = 2 ] || [ $ret = 6 ] || { echo "the module takes: $line"; return 1; }
+		{ rchar save; echo "$line"; } >$conf
+		expect_status 1 rchar apply $conf 2>/tmp/words || { echo "$line"; return 1; }
+		grep -q "^rchar: $conf:3: " /tmp/words || { cat /tmp/words; return 1; }
+	done <<<"$LINES_OF_OTHERS"
+	[ "$(rchar | wc -l)" = 0 ]
+	clean
+}
+
+# The good lines in front of it, in other files too, have no effect.
+a_bad_line_changes_nothing() {
+	rchar add here stream listen 10.0.0.1
+	echo "add good stream listen 10.0.0.1" >/tmp/good.conf
+	printf '# two\n\nadd other stream listen 10.0.0.1 # fine\nadd bad stream\n' >$conf
+	expect_status 1 rchar apply /tmp/good.conf $conf 2>/tmp/words
+	grep -q "^rchar: $conf:4: the role (listen or connect) is missing" /tmp/words
+	[ "$(wc -l </tmp/words)" = 1 ]
+	[ "$(rchar save)" = "add here stream listen 10.0.0.1:7471" ]
+	clean
+}
+
+# session CHANNEL - which the caller holds open, as 'rchar session' shows it
+session() { rchar session | sed -n "s/: channel $1 .*to 10.*//p"; }
+
+apply_changes_only_what_differs() {
+	local one two
+
+	rchar add one stream listen 10.0.0.1
+	rchar add two stream listen 10.0.0.1
+	rchar add gone stream listen 10.0.0.1
+	rchar add moved stream listen 10.0.0.1
+	rchar -w $limit add to1 stream connect 10.0.0.1/one
+	rchar -w $limit add to2 stream connect 10.0.0.1/two
+	exec 3>/dev/rchar/to1
+	exec 4>/dev/rchar/to2
+	one=$(session to1) two=$(session to2)
+	[ -n "$one" ]
+	[ -n "$two" ]
+	cat >$conf <<-CONF
+		add one stream listen 10.0.0.1:7471
+		add two stream listen 10.0.0.1:7471 window 2m mode 0644 linger 7s
+		add moved stream listen 10.0.0.1:7500
+		add to1 stream connect 10.0.0.1:7471/one
+		add to2 stream connect 10.0.0.1:7471/two
+		add new message listen 10.0.0.1:7471 max-message 2m
+	CONF
+	cat >/tmp/expected <<-PLAN
+		rchar del gone
+		rchar set two mode 0644 window 2m linger 7s
+		rchar del moved
+		rchar add moved stream listen 10.0.0.1:7500
+		rchar add new message listen 10.0.0.1:7471 max-message 2m
+	PLAN
+	rchar apply --dry-run $conf | diff /tmp/expected -
+	[ "$(rchar | grep -c '^gone:')" = 1 ]
+	[ "$(rchar -d apply $conf)" = "$(cat /tmp/expected)" ]
+	nothing_to_do $conf
+	sed -i 's/^add one .*/& allow fe80::\/10,10.0.0.0\/24/' $conf
+	rchar set one allow 10.0.0.0/24,fe80::/10	# the order does not matter
+	nothing_to_do $conf
+	[ "$(stat -c %a /dev/rchar/two)" = 644 ]
+	# The same sessions, and they carry bytes.
+	[ "$(session to1)" = "$one" ]
+	[ "$(session to2)" = "$two" ]
+	echo first >&3
+	echo second >&4
+	exec 3>&- 4>&-
+	[ "$(timeout 60 cat /dev/rchar/one)" = first ]
+	[ "$(timeout 60 cat /dev/rchar/two)" = second ]
+	clean
+}
+
+the_plan_is_a_script() {
+	keys_are_added ka kb
+	every_channel
+	rchar save >$conf
+	rchar del m1
+	rchar set s1 keys none window 1m
+	rchar key del kb
+	rchar add more stream listen 10.0.0.1
+	rchar apply --dry-run $conf >/tmp/plan
+	sh -e /tmp/plan
+	nothing_to_do $conf
+	clean
+}
+
+a_refused_command_says_what_was_done() {
+	local ret=0
+
+	rchar add old stream listen 10.0.0.1
+	cat >$conf <<-CONF
+		add one stream listen 10.0.0.1
+		add pool memory listen 10.0.0.1 size 512g
+		add two stream listen 10.0.0.1
+	CONF
+	rchar apply $conf 2>/tmp/words || ret=$?
+	[ $ret = 2 ]
+	diff /tmp/words - <<-WORDS
+		rchar: done: rchar del old
+		rchar: done: rchar add one stream listen 10.0.0.1:7471
+		rchar: failed: rchar add pool memory listen 10.0.0.1:7471 size 512g: add pool: there is not so much memory
+		rchar: not done: rchar add two stream listen 10.0.0.1:7471
+		rchar: apply: stopped after 2 of 4 commands
+	WORDS
+	[ "$(rchar save)" = "add one stream listen 10.0.0.1:7471" ]
+	clean
+}
+
+apply_brings_keys() {
+	local session
+
+	keys_are_added kept changed named gone
+	rchar add s stream listen 10.0.0.1 keys kept,changed,gone
+	rchar -w $limit add to stream connect 10.0.0.1/s key kept
+	exec 3>/dev/rchar/to
+	session=$(session to)
+	[ -n "$session" ]
+	mv $keys/named $keys/newname
+	new_key changed
+	new_key fresh
+	cat >$conf <<-CONF
+		add s stream listen 10.0.0.1 keys kept,changed
+		add to stream connect 10.0.0.1/s key kept
+		key add kept $keys/kept
+		key add changed $keys/changed
+		key add newname $keys/newname
+		key add fresh $keys/fresh
+	CONF
+	rchar apply --dry-run $conf >/tmp/plan
+	diff /tmp/plan - <<-PLAN
+		rchar key del changed
+		rchar key del named
+		rchar key add changed $keys/changed
+		rchar key add newname $keys/newname
+		rchar key add fresh $keys/fresh
+		rchar set s keys kept,changed
+		rchar key del gone
+	PLAN
+	rchar apply $conf
+	nothing_to_do $conf
+	[ "$(rchar key | wc -l)" = 4 ]
+	[ "$(session to)" = "$session" ]
+	exec 3>&-
+	clean
+}
+
+# Else the channel would be open to everybody after the next boot.
+a_deleted_key_does_not_open_a_channel() {
+	keys_are_added ka kb
+	rchar add s stream listen 10.0.0.1 keys ka
+	rchar add t stream listen 10.0.0.1 keys ka,kb
+	rchar key del ka
+	rchar save >$conf 2>/tmp/words
+	grep -q '^add s .* keys ka$' $conf
+	grep -q '^add t .* keys kb$' $conf
+	grep -q "^rchar: warning: channel 's' has no key but deleted ones" /tmp/words
+	expect_status 1 rchar apply $conf 2>&1 | grep "$conf:2: no line adds the key 'ka'"
+	# The key is another one now, so the channel gets it anew.
+	echo "key add ka $keys/ka" >>$conf
+	rchar apply --dry-run $conf | grep -q '^rchar set s keys ka$'
+	rchar apply $conf
+	nothing_to_do $conf
+	rchar show s | grep -q 'keys ka$'
+	clean
+}
+
+save_tells_which_key_file_is_missing() {
+	keys_are_added ka kb kc
+	rm $keys/ka
+	new_key kb
+	rchar save 2>/tmp/words >$conf
+	[ "$(wc -l </tmp/words)" = 2 ]
+	grep -q "^rchar: warning: key: $keys/ka: No such file" /tmp/words
+	grep -q "^rchar: warning: $keys/kb holds another key" /tmp/words
+	clean
+}
+
+commands_may_be_repeated() {
+	local add="add x stream listen 10.0.0.1 window 2m"
+
+	# shellcheck disable=SC2086 # words
+	{
+		rchar $add --exist-ok
+		rchar $add --exist-ok
+		expect_status 5 rchar $add
+		expect_status 5 rchar --exist-ok $add linger 1s 2>&1 |
+			grep '^rchar: add x: exists, but its linger is 30s, not 1s$'
+	}
+	expect_status 5 rchar add x message listen 10.0.0.1 --exist-ok 2>&1 |
+		grep 'its type is stream, not message'
+	[ "$(rchar save)" = "add x stream listen 10.0.0.1:7471 window 2m" ]
+	expect_status 6 rchar del y
+	rchar del y --if-exists
+	rchar del x --if-exists
+	[ "$(rchar | wc -l)" = 0 ]
+	expect_status 6 rchar set x window 1m
+	expect_status 6 rchar show x
+	expect_status 6 rchar stats x
+	clean
+}
+
+commands_on_keys_may_be_repeated() {
+	new_key ka
+	new_key kb
+	rchar key add ka $keys/ka --exist-ok
+	rchar key add ka $keys/ka --exist-ok
+	expect_status 5 rchar key add ka $keys/ka
+	expect_status 5 rchar key add ka $keys/kb --exist-ok
+	expect_status 5 rchar key add kb $keys/ka --exist-ok
+	expect_status 6 rchar key del kb
+	rchar key del kb --if-exists
+	rchar key del ka --if-exists
+	[ "$(rchar key | wc -l)" = 0 ]
+	clean
+}
+
+del_all_does_not_mind_another_one() {
+	local i other
+
+	for ((i = 0; i < 300; i++)); do echo "add c$i stream connect 10.0.0.9"; done | rchar apply -
+	rchar del all &
+	other=$!
+	rchar del all
+	wait $other
+	[ "$(rchar | wc -l)" = 0 ]
+	clean
+}
+
+mode_and_owner_are_those_of_the_node() {
+	rchar add x stream listen 10.0.0.1
+	rchar set x mode 0660 gid rdma
+	[ "$(stat -c '%a %u %G' /dev/rchar/x)" = "660 0 rdma" ]
+	chmod 604 /dev/rchar/x
+	chown nobody /dev/rchar/x
+	rchar -d show x | grep -q 'mode 0604 uid 65534 gid 119'
+	[ "$(rchar save)" = "add x stream listen 10.0.0.1:7471 mode 0604 uid 65534 gid 119" ]
+	[ "$(echo 'add x stream listen 10.0.0.1' | planned)" = "rchar set x mode 0600 uid 0 gid 0" ]
+	# Not the device: left alone.
+	mv /dev/rchar/x /dev/rchar/y
+	: >/dev/rchar/x
+	expect_status 1 rchar set x mode 0777 2>&1 |
+		grep '^rchar: set x: /dev/rchar/x is not the device of the channel$'
+	[ "$(stat -c %a /dev/rchar/x)" = 644 ]
+	mv /dev/rchar/y /dev/rchar/x
+	clean
+}
+
+files_of_etc_are_the_default() {
+	rchar add here stream listen 10.0.0.1
+	# Without any file, nothing is deleted.
+	expect_status 1 rchar apply 2>&1 | grep '^rchar: apply: there is no /etc/rchar/rchar.conf and'
+	mkdir -p /etc/rchar/conf.d
+	echo 'add b stream listen 10.0.0.1' >/etc/rchar/conf.d/20.conf
+	echo 'add a stream listen 10.0.0.1' >/etc/rchar/conf.d/10.conf
+	echo 'nonsense' >/etc/rchar/conf.d/30.conf.off
+	rchar apply
+	[ "$(rchar save | cut -d' ' -f2 | tr '\n' ' ')" = "a b " ]
+	printf 'add first stream listen 10.0.0.1\r\n' >/etc/rchar/rchar.conf
+	[ "$(rchar apply --dry-run)" = "rchar add first stream listen 10.0.0.1:7471" ]
+	echo 'add a stream listen 10.0.0.1' >/etc/rchar/rchar.conf
+	expect_status 1 rchar apply 2>&1 |
+		grep "^rchar: /etc/rchar/conf.d/10.conf:1: channel 'a' is added already: /etc/rchar/rchar.conf:1$"
+	# An empty configuration is one.
+	rm /etc/rchar/conf.d/*
+	: >/etc/rchar/rchar.conf
+	rchar apply
+	[ "$(rchar | wc -l)" = 0 ]
+	clean
+}
+
+apply_stays_in_its_network_namespace() {
+	ip netns add other
+	rchar add here stream listen 10.0.0.1
+	rchar -n other add there stream listen 10.0.0.1
+	echo 'add new stream listen 10.0.0.1' | rchar -n other apply -
+	[ "$(rchar save)" = "add here stream listen 10.0.0.1:7471" ]
+	[ "$(rchar -n other save)" = "add new stream listen 10.0.0.1:7471" ]
+	rchar -n other del all
+	ip netns del other
+	clean
+}
+
+only_the_administrator_applies() {
+	local out
+
+	rchar add here stream listen 10.0.0.1
+	: >$conf
+	chmod 644 $conf
+	out=$(expect_status 2 greedy nobody rchar apply $conf 2>&1)
+	[[ "$out" == *"not permitted: that needs CAP_NET_ADMIN"* ]]
+	[ "$(rchar | grep -c '^here:')" = 1 ]
+	clean
+}
+
+plan 18
+run every_setting_round_trips
+run initial_values_are_left_out
+run apply_knows_the_limits
+run apply_refuses_what_the_module_refuses
+run a_bad_line_changes_nothing
+run apply_changes_only_what_differs
+run the_plan_is_a_script
+run a_refused_command_says_what_was_done
+run apply_brings_keys
+run a_deleted_key_does_not_open_a_channel
+run save_tells_which_key_file_is_missing
+run commands_may_be_repeated
+run commands_on_keys_may_be_repeated
+run del_all_does_not_mind_another_one
+run mode_and_owner_are_those_of_the_node
+run files_of_etc_are_the_default
+run apply_stays_in_its_network_namespace
+run only_the_administrator_applies
+finish
