@@ -3,6 +3,9 @@
 VERSION := $(shell cat VERSION)
 PREFIX  ?= /usr
 DESTDIR ?=
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
+ZSHDIR  ?= site-functions
 BUILD   := build
 
 # The kernel to build for: KDIR=/path/to/build-tree or KERNEL=version. The default is the running
@@ -72,22 +75,41 @@ bench: deps module tools ## beside every peer, into Documentation/performance (a
 	@./selftests/bench/bench
 
 .PHONY: install
-install: ## install module, tool and man page for KERNEL under DESTDIR (as root)
-	@[ -e rdma_char.ko ] && [ -e $(BUILD)/tools/rchar ] || { echo "nothing is built: 'make module tools' first" >&2; exit 1; }
+install: install-tools ## install-tools, and the module for KERNEL
+	@[ -e rdma_char.ko ] || { echo "no module is built: 'make module' first" >&2; exit 1; }
 	install -D -m 644 rdma_char.ko $(DESTDIR)/lib/modules/$(KERNEL)/updates/rdma_char.ko
-	install -D -m 755 $(BUILD)/tools/rchar $(DESTDIR)$(PREFIX)/sbin/rchar
-	install -D -m 755 $(BUILD)/tools/rchar-perf $(DESTDIR)$(PREFIX)/bin/rchar-perf
-	install -D -m 644 Documentation/rchar.8 $(DESTDIR)$(PREFIX)/share/man/man8/rchar.8
-	install -D -m 644 Documentation/rchar-perf.1 $(DESTDIR)$(PREFIX)/share/man/man1/rchar-perf.1
-	install -D -m 644 kmod/uapi/linux/rdma_char.h $(DESTDIR)$(PREFIX)/include/linux/rdma_char.h
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
+
+# What a host needs beside the module: MODE, where it is, and the folder it goes to.
+INSTALLED = \
+	755:$(BUILD)/tools/rchar:$(PREFIX)/sbin \
+	755:$(BUILD)/tools/rchar-perf:$(PREFIX)/bin \
+	644:Documentation/rchar.8:$(PREFIX)/share/man/man8 \
+	644:Documentation/rchar.conf.5:$(PREFIX)/share/man/man5 \
+	644:Documentation/rchar-perf.1:$(PREFIX)/share/man/man1 \
+	644:tools/systemd/rchar.service:$(UNITDIR) \
+	644:tools/udev/60-rchar.rules:$(UDEVDIR) \
+	644:tools/completion/rchar:$(PREFIX)/share/bash-completion/completions \
+	644:tools/completion/_rchar:$(PREFIX)/share/zsh/$(ZSHDIR) \
+	644:kmod/uapi/linux/rdma_char.h:$(PREFIX)/include/linux
+
+.PHONY: install-tools
+install-tools: ## install tools, unit, completion and manual pages under DESTDIR (as root)
+	@[ -e $(BUILD)/tools/rchar ] || { echo "no tools are built: 'make tools' first" >&2; exit 1; }
+	@for i in $(INSTALLED); do \
+		from=$${i#*:}; from=$${from%%:*}; to=$(DESTDIR)$${i##*:}; \
+		echo "install $$from $$to"; \
+		install -D -m $${i%%:*} -t $$to $$from || exit 1; \
+	done
+	@sed -i 's|/usr/sbin/rchar|$(PREFIX)/sbin/rchar|' $(DESTDIR)$(UNITDIR)/rchar.service
 
 .PHONY: uninstall
 uninstall: ## undo 'make install'
 	rm -f $(DESTDIR)/lib/modules/$(KERNEL)/updates/rdma_char.ko
-	rm -f $(DESTDIR)$(PREFIX)/sbin/rchar $(DESTDIR)$(PREFIX)/share/man/man8/rchar.8
-	rm -f $(DESTDIR)$(PREFIX)/bin/rchar-perf $(DESTDIR)$(PREFIX)/share/man/man1/rchar-perf.1
-	rm -f $(DESTDIR)$(PREFIX)/include/linux/rdma_char.h
+	@for i in $(INSTALLED); do \
+		file=$${i#*:}; file=$(DESTDIR)$${i##*:}/$$(basename $${file%%:*}); \
+		echo "rm $$file"; rm -f $$file; \
+	done
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
 
 .PHONY: format

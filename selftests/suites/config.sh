@@ -56,6 +56,15 @@ every_channel() {
 	}
 }
 
+# refuses STATUS TEXT COMMAND... - with a line that has the text
+refuses() {
+	local status=$1 text=$2 out
+
+	shift 2
+	out=$(expect_status "$status" "$@" 2>&1) || { echo "$out"; return 1; }
+	[[ "$out" == *"$text"* ]] || { echo "'$out' does not say '$text': $*"; return 1; }
+}
+
 # What no command changes is left out.
 settings_of() {
 	rchar -j show "$1" | sed -E 's/"(state|reason)":"[^"]*",//g; s/"(reason_age_ms|sessions|waiting|dev_minor|pinned_bytes)":[0-9]*,//g
@@ -122,7 +131,7 @@ has_limits() {
 		[ "$value" != - ] || continue
 		expect_status 2 rchar add x "$type" listen 10.0.0.1 "$key" "$value"
 		echo "add x $type listen 10.0.0.1 $key $value" >$conf
-		expect_status 1 rchar apply $conf 2>&1 | grep "$conf:1: $key must be $min to $max"
+		refuses 1 "rchar: $conf:1: $key must be $min to $max" rchar apply $conf
 	done
 }
 
@@ -322,7 +331,7 @@ a_deleted_key_does_not_open_a_channel() {
 	grep -q '^add s .* keys ka$' $conf
 	grep -q '^add t .* keys kb$' $conf
 	grep -q "^rchar: warning: channel 's' has no key but deleted ones" /tmp/words
-	expect_status 1 rchar apply $conf 2>&1 | grep "$conf:2: no line adds the key 'ka'"
+	refuses 1 "rchar: $conf:2: no line adds the key 'ka'" rchar apply $conf
 	# The key is another one now, so the channel gets it anew.
 	echo "key add ka $keys/ka" >>$conf
 	rchar apply --dry-run $conf | grep -q '^rchar set s keys ka$'
@@ -351,11 +360,10 @@ commands_may_be_repeated() {
 		rchar $add --exist-ok
 		rchar $add --exist-ok
 		expect_status 5 rchar $add
-		expect_status 5 rchar --exist-ok $add linger 1s 2>&1 |
-			grep '^rchar: add x: exists, but its linger is 30s, not 1s$'
+		refuses 5 "rchar: add x: exists, but its linger is 30s, not 1s" \
+			rchar --exist-ok $add linger 1s
 	}
-	expect_status 5 rchar add x message listen 10.0.0.1 --exist-ok 2>&1 |
-		grep 'its type is stream, not message'
+	refuses 5 "its type is stream, not message" rchar add x message listen 10.0.0.1 --exist-ok
 	[ "$(rchar save)" = "add x stream listen 10.0.0.1:7471 window 2m" ]
 	expect_status 6 rchar del y
 	rchar del y --if-exists
@@ -406,8 +414,7 @@ mode_and_owner_are_those_of_the_node() {
 	# Not the device: left alone.
 	mv /dev/rchar/x /dev/rchar/y
 	: >/dev/rchar/x
-	expect_status 1 rchar set x mode 0777 2>&1 |
-		grep '^rchar: set x: /dev/rchar/x is not the device of the channel$'
+	refuses 1 "rchar: set x: /dev/rchar/x is not the device of the channel" rchar set x mode 0777
 	[ "$(stat -c %a /dev/rchar/x)" = 644 ]
 	mv /dev/rchar/y /dev/rchar/x
 	clean
@@ -416,7 +423,7 @@ mode_and_owner_are_those_of_the_node() {
 files_of_etc_are_the_default() {
 	rchar add here stream listen 10.0.0.1
 	# Without any file, nothing is deleted.
-	expect_status 1 rchar apply 2>&1 | grep '^rchar: apply: there is no /etc/rchar/rchar.conf and'
+	refuses 1 "rchar: apply: there is no /etc/rchar/rchar.conf and" rchar apply
 	mkdir -p /etc/rchar/conf.d
 	echo 'add b stream listen 10.0.0.1' >/etc/rchar/conf.d/20.conf
 	echo 'add a stream listen 10.0.0.1' >/etc/rchar/conf.d/10.conf
@@ -426,8 +433,8 @@ files_of_etc_are_the_default() {
 	printf 'add first stream listen 10.0.0.1\r\n' >/etc/rchar/rchar.conf
 	[ "$(rchar apply --dry-run)" = "rchar add first stream listen 10.0.0.1:7471" ]
 	echo 'add a stream listen 10.0.0.1' >/etc/rchar/rchar.conf
-	expect_status 1 rchar apply 2>&1 |
-		grep "^rchar: /etc/rchar/conf.d/10.conf:1: channel 'a' is added already: /etc/rchar/rchar.conf:1$"
+	refuses 1 "rchar: /etc/rchar/conf.d/10.conf:1: channel 'a' is added already: /etc/rchar/rchar.conf:1" \
+		rchar apply
 	# An empty configuration is one.
 	rm /etc/rchar/conf.d/*
 	: >/etc/rchar/rchar.conf
@@ -449,18 +456,54 @@ apply_stays_in_its_network_namespace() {
 }
 
 only_the_administrator_applies() {
-	local out
-
 	rchar add here stream listen 10.0.0.1
 	: >$conf
 	chmod 644 $conf
-	out=$(expect_status 2 greedy nobody rchar apply $conf 2>&1)
-	[[ "$out" == *"not permitted: that needs CAP_NET_ADMIN"* ]]
+	refuses 2 "not permitted: that needs CAP_NET_ADMIN" greedy nobody rchar apply $conf
 	[ "$(rchar | grep -c '^here:')" = 1 ]
 	clean
 }
 
-plan 18
+names_are_completed() {
+	keys_are_added ka kb
+	rchar add one stream listen 10.0.0.1
+	rchar -w $limit add two stream connect 10.0.0.1/one
+	exec 3>/dev/rchar/two
+	[ "$(rchar complete -- del '' | tr '\n' ' ')" = "one two all " ]
+	[ "$(rchar complete -- show t)" = two ]
+	[ "$(rchar complete -- key del k | tr '\n' ' ')" = "ka kb " ]
+	[ "$(rchar complete -- add x stream listen 10.0.0.1 keys ka,k | tr '\n' ' ')" = "ka,ka ka,kb " ]
+	[ "$(rchar complete -- set one m)" = mode ]
+	[ "$(rchar complete -- set two key k | tr '\n' ' ')" = "ka kb " ]
+	rchar complete -- link reset '' | grep -qx "$(rchar link | sed -n 's/: to.*//p')"
+	rchar complete -- session kill '' | grep -qx "$(session two)"
+	[ "$(rchar complete -- add x stream listen 10.0.0 | tr '\n' ' ')" = "10.0.0.1 " ]
+	exec 3>&-
+	clean
+}
+
+# udev_has NAME TAG - of the channel's device
+udev_has() { udevadm info -q property "/dev/rchar/$1" | grep -q "^TAGS=.*:$2:"; }
+
+udev_makes_units_of_channels() {
+	local daemon
+
+	mkdir -p /run/udev
+	ln -sf udevadm /usr/bin/systemd-udevd
+	systemd-udevd &
+	daemon=$!
+	until_true udevadm control --ping
+	rchar add x stream listen 10.0.0.1 mode 0640 gid rdma
+	until_true udev_has x systemd
+	# udev lets the node as it is.
+	udevadm settle
+	[ "$(stat -c '%a %G' /dev/rchar/x)" = "640 rdma" ]
+	udevadm control --exit
+	wait $daemon
+	clean
+}
+
+plan 20
 run every_setting_round_trips
 run initial_values_are_left_out
 run apply_knows_the_limits
@@ -479,4 +522,6 @@ run mode_and_owner_are_those_of_the_node
 run files_of_etc_are_the_default
 run apply_stays_in_its_network_namespace
 run only_the_administrator_applies
+run names_are_completed
+run udev_makes_units_of_channels
 finish

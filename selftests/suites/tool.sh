@@ -142,6 +142,89 @@ configurations() {
 	says "standard input:1: 'x' cannot stand here" apply --dry-run - <<<x
 	rm -r "$dir"
 }
+# completes TO LINE... - these words may be the last one of the line, and no others
+completes() {
+	local want=$1 out
+
+	shift
+	out=$("$rchar" complete -- "$@" | tr '\n' ' ')
+	[ "$out" = "$want${want:+ }" ] || { echo "'$out', not '$want': $*"; return 1; }
+}
+words_are_completed() {
+	completes "set show save session stats" s
+	completes "" frob ""
+	completes "stream message memory" add x ""
+	completes "message memory" add x m
+	completes "listen connect" add x stream ""
+	completes "ro rw" add x memory listen 10.0.0.1 size 1m access ""
+	completes "mode max-message" add x message listen 10.0.0.1 m
+	completes "mode" add x stream listen 10.0.0.1 m
+	completes "from" add x stream connect 10.0.0.1 key k f
+	completes "" add x stream connect 10.0.0.1 window 1m w
+	completes "none" add x stream connect 10.0.0.1 key no
+	completes "root" add x stream connect 10.0.0.1 uid roo
+	completes "127.0.0.1" add x stream listen 127.0.0
+	completes "show gen add del" key ""
+	completes "all" del al
+	completes "show" -j -w 3 sho
+	completes "" -w ""
+	completes "--json" del --j
+	completes "--exist-ok" add --ex
+	completes "--exist-ok" key add --ex
+	completes "--if-exists" del x --if
+	completes "--dry-run" apply --dr
+	completes "" set --dr
+	# Every setting can be given.
+	local setting out
+	out=$(for setting in "stream listen" "message connect" "memory listen"; do
+		# shellcheck disable=SC2086 # words
+		"$rchar" complete -- add x $setting 10.0.0.1 ""
+	done)
+	for setting in $("$rchar" add x stream listen 10.0.0.1 frob 2>&1 | sed 's/.*there are://'); do
+		grep -qx "$setting" <<<"$out" || { echo "no $setting"; return 1; }
+	done
+}
+bash_completes() {
+	local dir
+
+	dir=$(mktemp -d)
+	ln -s "$rchar" "$dir/rchar"
+	# What bash sets before it calls the function, and what it would put into the line.
+	cat >"$dir/try" <<-'TRY'
+		. "$1"
+		COMP_LINE=$2 COMP_POINT=${#2} COMP_WORDBREAKS=$' :='
+		complete -p rchar >/dev/null && _rchar
+		echo "${COMPREPLY[*]}"
+	TRY
+	tries() { PATH=$dir:$PATH bash "$dir/try" ../tools/completion/rchar "$1"; }
+	[ "$(tries 'rchar add x str')" = stream ]
+	[ "$(tries 'rchar add x stream ')" = "listen connect" ]
+	[ "$(tries 'rchar  add x stream listen [::')" = '1]' ]
+	[ "$(tries 'rchar add x stream connect [fd00::1]:7472/x from 127.0.0')" = 127.0.0.1 ]
+	[ "$(tries 'rchar apply ')" = "" ]
+	rm -r "$dir"
+}
+zsh_completes() {
+	local dir
+
+	command -v zsh >/dev/null || skip "no zsh here"
+	dir=$(mktemp -d)
+	ln -s "$rchar" "$dir/rchar"
+	# What zsh calls, in place of the line editor.
+	cat >"$dir/try" <<-'TRY'
+		compadd() { print -- $fit }
+		_files() { print files }
+		script=$1
+		shift
+		words=("$@") CURRENT=$#
+		. $script
+	TRY
+	tries() { PATH=$dir:$PATH zsh -f "$dir/try" ../tools/completion/_rchar "$@"; }
+	[ "$(tries rchar add x str)" = stream ]
+	[ "$(tries rchar add x stream '')" = "listen connect" ]
+	[ "$(tries rchar apply '')" = files ]
+	rm -r "$dir"
+}
 unknown_netns() { says "network namespace 'nosuch'" -n nosuch show; }
 
 perf_wrong_words() {
@@ -185,7 +268,7 @@ perf_over_tcp() {
 }
 perf_serves_with_threads() { perf_over_tcp -T; }
 
-plan 13
+plan 16
 run unknown_command
 run unknown_option
 run missing_words
@@ -193,6 +276,9 @@ run wrong_words
 run addresses
 run numbers
 run configurations
+run words_are_completed
+run bash_completes
+run zsh_completes
 run help_and_version
 run unknown_netns
 run perf_wrong_words

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "apply.hh"
+#include "complete.hh"
 #include "decode.hh"
 #include "desired.hh"
 #include "format.hh"
@@ -321,6 +322,8 @@ void command_version(Words words, const Options &options)
 	print_version(info, options);
 }
 
+void command_complete(Words words, const Options &);
+
 // Options that mean something to some commands only.
 enum { WAIT = 1, EXIST_OK = 2, IF_EXISTS = 4, DRY_RUN = 8 };
 
@@ -343,7 +346,29 @@ const Command commands[] = {
 	{"stats", command_stats, 0},
 	{"monitor", command_monitor, WAIT},
 	{"version", command_version, 0},
+	{"complete", command_complete, 0},
 };
+
+std::vector<std::string> command_names()
+{
+	std::vector<std::string> names;
+
+	for (const Command &c : commands)
+		if (c.run != command_complete)
+			names.push_back(c.name);
+	names.push_back("help");
+	return names;
+}
+
+// For shells; the words stand behind '--', so that options among them are words too.
+void command_complete(Words words, const Options &)
+{
+	std::vector<std::string> all;
+
+	while (!words.empty())
+		all.push_back(words.take("a word"));
+	complete_words(all, command_names());
+}
 
 void check_options(const Command &command, const Options &options)
 {
@@ -435,7 +460,7 @@ void run_command(Words words, const Options &options)
 		}
 	}
 	std::string names;
-	for (const Command &c : commands)
-		names += std::string(" ") + c.name;
-	usage_error("'" + name + "' is not a command; there are:" + names + " help");
+	for (const std::string &n : command_names())
+		names += " " + n;
+	usage_error("'" + name + "' is not a command; there are:" + names);
 }

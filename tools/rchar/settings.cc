@@ -23,6 +23,24 @@ template <typename E> Code<E> parse_code(const std::string &word, const char *ke
 	return {static_cast<uint32_t>(parse_choice<E>(word, key))};
 }
 
+// A value is one of a few words when it is an enum; a number may have limits.
+template <typename T> struct Kind {
+	static constexpr bool is_number = std::is_integral_v<T>;
+	static std::vector<std::string> choices() { return {}; }
+};
+
+template <typename E> struct Kind<Code<E>> {
+	static constexpr bool is_number = false;
+	static std::vector<std::string> choices()
+	{
+		std::vector<std::string> words;
+
+		for (const Name<E> &n : Names<E>::table)
+			words.push_back(n.word);
+		return words;
+	}
+};
+
 void put_value(Request &r, int attr, uint32_t value) { r.put_u32(attr, value); }
 void put_value(Request &r, int attr, uint64_t value) { r.put_u64(attr, value); }
 template <typename E> void put_value(Request &r, int attr, Code<E> value)
@@ -35,7 +53,7 @@ template <auto Member, auto Parse, auto Text>
 constexpr Setting value(const char *key, int attr, Change change, bool (*applies)(const Channel &),
 			const char *initial, uint64_t min = 0, uint64_t max = 0)
 {
-	Setting s{key, attr, change, applies, initial, min, max, {}, {}, {}, {}, {}};
+	Setting s{key, attr, change, applies, initial, min, max, {}, {}, {}, {}, {}, {}};
 
 	s.parse = [](const std::string &word, const char *what, Channel *out) {
 		out->*Member = Parse(word, what);
@@ -44,16 +62,19 @@ constexpr Setting value(const char *key, int attr, Change change, bool (*applies
 		return c.*Member ? std::optional<std::string>(Text(*(c.*Member))) : std::nullopt;
 	};
 	s.put = [](Request &r, int a, const Channel &c) { put_value(r, a, *(c.*Member)); };
-	using Number = typename std::remove_reference_t<decltype(std::declval<Channel>().*
-								 Member)>::value_type;
-	if constexpr (std::is_integral_v<Number>) {
+	using Value = typename std::decay_t<decltype(Channel{}.*Member)>::value_type;
+	s.choices = Kind<Value>::choices;
+	if constexpr (Kind<Value>::is_number) {
 		s.number = [](const Channel &c) { return static_cast<uint64_t>(*(c.*Member)); };
-		s.number_text = [](uint64_t n) { return Text(static_cast<Number>(n)); };
+		s.number_text = [](uint64_t n) { return Text(static_cast<Value>(n)); };
 	}
 	return s;
 }
 
 // ---- lists ----
+
+std::vector<std::string> no_key() { return {"none"}; }
+std::vector<std::string> any_address() { return {"any"}; }
 
 std::string join(const std::vector<std::string> &parts, const char *none)
 {
@@ -119,12 +140,12 @@ const std::vector<Setting> &settings()
 {
 	using C = Channel;
 	static const std::vector<Setting> table = {
-		{"key", RCHAR_A_CHANNEL_KEY, Change::BY_SET, connects, "none", 0, 0, parse_keys,
-		 keys_text, put_keys, nullptr, nullptr},
-		{"keys", RCHAR_A_CHANNEL_KEY, Change::BY_SET, listens, "none", 0, 0, parse_keys,
-		 keys_text, put_keys, nullptr, nullptr},
-		{"allow", RCHAR_A_CHANNEL_ALLOW, Change::BY_SET, listens, "any", 0, 0, parse_allow,
-		 allow_text, put_allow, nullptr, nullptr},
+		{"key", RCHAR_A_CHANNEL_KEY, Change::BY_SET, connects, "none", 0, 0, no_key,
+		 parse_keys, keys_text, put_keys, nullptr, nullptr},
+		{"keys", RCHAR_A_CHANNEL_KEY, Change::BY_SET, listens, "none", 0, 0, no_key,
+		 parse_keys, keys_text, put_keys, nullptr, nullptr},
+		{"allow", RCHAR_A_CHANNEL_ALLOW, Change::BY_SET, listens, "any", 0, 0, any_address,
+		 parse_allow, allow_text, put_allow, nullptr, nullptr},
 		value<&C::size, parse_size64, size_text>("size", RCHAR_A_CHANNEL_SIZE,
 							 Change::NEVER, exports, nullptr, 1,
 							 RCHAR_REGION_SIZE_MAX),

@@ -25,6 +25,8 @@ struct Setting {
 	const char *initial;  // the word for a channel added without it; nullptr: it must be given
 	uint64_t min, max;
 
+	// The words that a value may be, when these are few; else none.
+	std::vector<std::string> (*choices)();
 	// The word goes to the channel; key is for the error text.
 	void (*parse)(const std::string &word, const char *key, Channel *out);
 	// What the channel has, as a word that parse() takes; nothing: it has none.
