@@ -6,6 +6,7 @@ DESTDIR ?=
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 ZSHDIR  ?= site-functions
+DKMSDIR  = $(DESTDIR)/usr/src/rdma_char-$(VERSION)
 BUILD   := build
 
 # The kernel to build for: KDIR=/path/to/build-tree or KERNEL=version. The default is the running
@@ -30,6 +31,10 @@ help: ## this list
 .PHONY: deps
 deps: ## install what building and testing need (Debian packages, as root)
 	@./selftests/deps
+
+.PHONY: deps-build
+deps-build: ## install what building alone needs, for hosts that use it
+	@./selftests/deps --build
 
 .PHONY: module
 module: ## build the kernel module rdma_char.ko (KERNEL=, KDIR=, DEBUG=y)
@@ -91,6 +96,7 @@ INSTALLED = \
 	644:tools/udev/60-rchar.rules:$(UDEVDIR) \
 	644:tools/completion/rchar:$(PREFIX)/share/bash-completion/completions \
 	644:tools/completion/_rchar:$(PREFIX)/share/zsh/$(ZSHDIR) \
+	644:Documentation/netlink/specs/rdma_char.yaml:$(PREFIX)/share/rdma_char/netlink/specs \
 	644:kmod/uapi/linux/rdma_char.h:$(PREFIX)/include/linux
 
 .PHONY: install-tools
@@ -102,6 +108,15 @@ install-tools: ## install tools, unit, completion and manual pages under DESTDIR
 		install -D -m $${i%%:*} -t $$to $$from || exit 1; \
 	done
 	@sed -i 's|/usr/sbin/rchar|$(PREFIX)/sbin/rchar|' $(DESTDIR)$(UNITDIR)/rchar.service
+	@sed -i '/^\.TH/s/"rdma_char"/"rdma_char $(VERSION)"/' $(DESTDIR)$(PREFIX)/share/man/man?/rchar*.[158]
+
+.PHONY: install-dkms
+install-dkms: ## install the source of the module for DKMS under DESTDIR (as root)
+	@# Not objects of an earlier build.
+	@find Kbuild Makefile VERSION kmod -type f ! -name '*.o' ! -name '.*' ! -name '*.o.d' | \
+		while read -r f; do install -D -m 644 $$f $(DKMSDIR)/$$f || exit 1; done
+	@sed 's/#MODULE_VERSION#/$(VERSION)/' dkms.conf >$(DKMSDIR)/dkms.conf
+	@echo "installed $(DKMSDIR)"
 
 .PHONY: uninstall
 uninstall: ## undo 'make install'
@@ -111,6 +126,10 @@ uninstall: ## undo 'make install'
 		echo "rm $$file"; rm -f $$file; \
 	done
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
+
+.PHONY: deb
+deb: ## build the Debian packages, into build/deb
+	@./debian/make-packages
 
 .PHONY: format
 format: ## format all C and C++ files (clang-format 14)
