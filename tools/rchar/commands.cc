@@ -13,6 +13,7 @@
 #include "format.hh"
 #include "keyfile.hh"
 #include "module.hh"
+#include "node.hh"
 #include "parse.hh"
 #include "print.hh"
 
@@ -120,7 +121,9 @@ void command_show(Words words, const Options &options)
 		if (options.wait_s >= 0)
 			usage_error("show: -w needs the name of a channel");
 		Netlink nl;
-		print_list(dump_channels(nl), options);
+		std::vector<Channel> channels = dump_channels(nl);
+		print_list(channels, options);
+		warn_of_files(channels, true);
 		return;
 	}
 	std::string name = words.take("the name of the channel");
@@ -128,7 +131,9 @@ void command_show(Words words, const Options &options)
 	Netlink nl;
 	if (options.wait_s >= 0)
 		wait_working(name, options);
-	print_list(std::vector<Channel>{get_channel(nl, name)}, options);
+	std::vector<Channel> channels = {get_channel(nl, name)};
+	print_list(channels, options);
+	warn_of_files(channels, false);
 }
 
 void command_link(Words words, const Options &options)

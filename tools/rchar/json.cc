@@ -98,6 +98,7 @@ Json json_of(const Channel &c)
 	put(&out, "encrypt", c.encrypt);
 	put(&out, "dev_major", c.dev_major);
 	put(&out, "dev_minor", c.dev_minor);
+	put(&out, "node", c.node);
 	put(&out, "stats", c.stats);
 	return out;
 }

@@ -26,7 +26,11 @@ Channel get_channel(Netlink &nl, const std::string &name)
 
 void add_channel(Netlink &nl, const ChannelWords &words)
 {
-	nl.call(new_channel_request(words), "add " + *words.channel.name);
+	const std::string &name = *words.channel.name;
+
+	nl.call(new_channel_request(words), "add " + name);
+	// The kernel does not mind a file in the place of the device.
+	warn_of_files({get_channel(nl, name)}, false);
 }
 
 void change_channel(Netlink &nl, const ChannelWords &words)

@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "node.hh"
 
+#include <dirent.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "../common/args.hh"
 
 namespace {
 
-// False: there is none, or the file is not the device of the channel.
-bool stat_node(const Channel &c, struct stat *st)
+constexpr const char *DEVICE = "device", *ABSENT = "absent", *OTHER = "other";
+
+// One of these: what the file of the channel's name is.
+const char *stat_node(const Channel &c, struct stat *st)
 {
-	return c.name && c.dev_major && c.dev_minor && !lstat(node_path(*c.name).c_str(), st) &&
-	       S_ISCHR(st->st_mode) && st->st_rdev == makedev(*c.dev_major, *c.dev_minor);
+	if (lstat(node_path(*c.name).c_str(), st))
+		return ABSENT;
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(*c.dev_major, *c.dev_minor) ? DEVICE :
+											    OTHER;
+}
+
+bool is_file(const std::string &name)
+{
+	struct stat st;
+
+	return !lstat(node_path(name).c_str(), &st) && S_ISREG(st.st_mode);
 }
 
 void must(int ret, const std::string &name)
@@ -34,11 +47,40 @@ void read_node(Channel *channel)
 {
 	struct stat st;
 
-	if (!stat_node(*channel, &st))
+	if (!channel->name || !channel->dev_major || !channel->dev_minor)
+		return;
+	channel->node = stat_node(*channel, &st);
+	if (channel->node != DEVICE)
 		return;
 	channel->mode = st.st_mode & 07777;
 	channel->uid = st.st_uid;
 	channel->gid = st.st_gid;
+}
+
+void warn_of_files(const std::vector<Channel> &channels, bool all)
+{
+	for (const Channel &c : channels)
+		if (c.node == OTHER)
+			fprintf(stderr,
+				"rchar: warning: %s is not the device of the channel, but another "
+				"file: remove it, and add the channel again\n",
+				node_path(*c.name).c_str());
+	DIR *dir = all ? opendir(node_path("").c_str()) : nullptr;
+	if (!dir)
+		return;
+	while (const dirent *e = readdir(dir)) {
+		std::string name = e->d_name;
+		bool known = false;
+
+		for (const Channel &c : channels)
+			known |= c.name == name;
+		if (!known && is_file(name))
+			fprintf(stderr,
+				"rchar: warning: %s is no device but a file, which keeps in memory "
+				"what was written to it\n",
+				node_path(name).c_str());
+	}
+	closedir(dir);
 }
 
 void change_node(const Channel &channel, const Channel &wanted)
@@ -47,7 +89,7 @@ void change_node(const Channel &channel, const Channel &wanted)
 	std::string path = node_path(name);
 	struct stat st;
 
-	if (!stat_node(channel, &st))
+	if (stat_node(channel, &st) != DEVICE)
 		throw Failure(EXIT_USAGE,
 			      "set " + name + ": " + path + " is not the device of the channel");
 	// The owner first: chown() may take bits of the mode away.

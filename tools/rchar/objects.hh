@@ -48,6 +48,8 @@ struct Channel {
 	std::optional<uint32_t> dev_major;
 	std::optional<uint32_t> dev_minor;
 	std::optional<Stats> stats;
+	// "device", "absent" or "other": what /dev/rchar/NAME is. The module does not say it.
+	std::optional<std::string> node;
 };
 
 // All but the index is absent while the lane is not up.

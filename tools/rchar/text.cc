@@ -163,6 +163,8 @@ std::string text_of(const Channel &c, bool details)
 		text += " waiting " + number(c.waiting);
 	text += " rx " + number(s.rx_bytes) + " tx " + number(s.tx_bytes) + " bytes\n";
 	text += reason_line(c.reason, c.reason_age_ms);
+	if (c.node == "other")
+		text += "    no device: /dev/rchar/" + word(c.name) + " is another file\n";
 	text += access_line(c);
 	if (c.type == RCHAR_TYPE_MEMORY)
 		text += memory_line(c, s);
