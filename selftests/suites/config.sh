@@ -471,6 +471,7 @@ apply_stays_in_its_network_namespace() {
 	ip netns add other
 	rchar add here stream listen 10.0.0.1
 	rchar -n other add there stream listen 10.0.0.1
+	refuses 5 "in another network namespace" rchar add there stream listen 10.0.0.1 --exist-ok
 	echo 'add new stream listen 10.0.0.1' | rchar -n other apply -
 	[ "$(rchar save)" = "add here stream listen 10.0.0.1:7471" ]
 	[ "$(rchar -n other save)" = "add new stream listen 10.0.0.1:7471" ]

@@ -51,15 +51,20 @@ void wait_working(const std::string &name, const Options &options)
 	throw Failure(EXIT_WAIT, text);
 }
 
-// Fails unless the host has that channel, with all settings as the words say.
-void must_be(Netlink &nl, Channel desired)
+// Fails unless the host has that channel, with all settings as the words say. exists: what the
+// kernel said; a channel of that name may also be in another network namespace.
+void must_be(Netlink &nl, Channel desired, const Failure &exists)
 {
-	std::string name = *desired.name;
-
 	complete(&desired);
-	for (const Difference &d : differences(get_channel(nl, name), desired))
-		throw Failure(EXIT_EXISTS, "add " + name + ": exists, but its " + d.key + " is " +
-						   d.is + ", not " + d.desired);
+	for (const Channel &c : dump_channels(nl)) {
+		if (c.name != desired.name)
+			continue;
+		for (const Difference &d : differences(c, desired))
+			throw Failure(EXIT_EXISTS, "add " + *c.name + ": exists, but its " + d.key +
+							   " is " + d.is + ", not " + d.desired);
+		return;
+	}
+	throw exists;
 }
 
 void command_add(Words words, const Options &options)
@@ -73,7 +78,7 @@ void command_add(Words words, const Options &options)
 	} catch (const Failure &f) {
 		if (!options.exist_ok || f.code != EXIT_EXISTS)
 			throw;
-		must_be(nl, wanted.channel);
+		must_be(nl, wanted.channel, f);
 	}
 	if (options.wait_s >= 0)
 		wait_working(name, options);
