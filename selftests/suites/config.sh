@@ -48,8 +48,9 @@ every_channel() {
 		rchar add s1 stream listen 10.0.0.1:7472 keys kb,ka allow fd00::/64,10.0.0.0/24 \
 			rendezvous-min 1025 $all
 		rchar add s2 stream connect 10.0.0.1:7472/s1 from 10.0.0.1 key ka rendezvous-min 0 $all
-		rchar add m1 message listen "[fd00::1]:7473" keys ka max-message 1000 $all
-		rchar add m2 message connect "[fd00::1]:7473/m1" from fd00::1 key ka max-message 64m $all
+		rchar add m1 message listen "[fd00::1]:7473" keys ka encrypt on max-message 1000 $all
+		rchar add m2 message connect "[fd00::1]:7473/m1" from fd00::1 key ka encrypt on \
+			max-message 64m $all
 		rchar add r1 memory listen 10.0.0.1 allow 10.0.0.1/32 size 65537 access ro \
 			atomics hw $all
 		rchar add r2 memory connect 10.0.0.1/r1 $all

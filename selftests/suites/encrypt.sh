@@ -93,7 +93,7 @@ encryption_needs_a_key() {
 	[[ "$out" == *"encryption needs a key"* ]]
 	rchar show s | grep -q 'keys kb encrypt on$'
 	out=$(expect_status 1 rchar set s encrypt off 2>&1)
-	[[ "$out" == *"when a channel is added"* ]]
+	[[ "$out" == *"cannot be set"* ]]
 	out=$(expect_status 1 rchar add t stream listen 10.0.0.1 keys kb encrypt maybe 2>&1)
 	[[ "$out" == *"is not off or on"* ]]
 	out=$(expect_status 2 rchar add r memory listen 10.0.0.1 size 64k keys kb encrypt on atomics hw 2>&1)
