@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Frames in the send queue of a lane. Callers hold &rchar_sq.lock unless stated otherwise. */
 #include "lane_priv.h"
+#include <linux/sizes.h>
 #include "base/inject.h"
 #include "base/trace.h"
 #include "sealbuf.h"
@@ -64,9 +65,9 @@ struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane)
 
 /*
  * Frames up to this size are sealed with the lock of the flow held: a few microseconds. Larger ones
- * are sealed by &rchar_lane_tx.seal_work.
+ * are sealed by &rchar_lane_tx.seal_work. A page of a region is among the small ones.
  */
-#define SEAL_NOW_MAX 4096
+#define SEAL_NOW_MAX (SZ_4K + sizeof(struct rchar_wire_call))
 
 static bool tx_may_seal(struct rchar_lane *lane, u32 len)
 {
