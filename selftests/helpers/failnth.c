@@ -104,6 +104,13 @@ static void messages(void)
 	open_both();
 }
 
+static void encrypted_streams(void)
+{
+	cli_dev = "/dev/rchar/ecli";
+	srv_dev = "/dev/rchar/esrv";
+	open_both();
+}
+
 static bool readable(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -373,13 +380,23 @@ static long op_poll(void)
 
 /* ---- memory: what a write said it moved is there, what a read said is right ---- */
 
-static void memories(void)
+static void open_memories(const char *there, const char *here)
 {
 	close_both();
-	cli = open("/dev/rchar/there", O_RDWR);
+	cli = open(there, O_RDWR);
 	MUST(cli >= 0);
-	srv = open("/dev/rchar/here", O_RDWR);
+	srv = open(here, O_RDWR);
 	MUST(srv >= 0);
+}
+
+static void memories(void)
+{
+	open_memories("/dev/rchar/there", "/dev/rchar/here");
+}
+
+static void encrypted_memories(void)
+{
+	open_memories("/dev/rchar/ethere", "/dev/rchar/ehere");
 }
 
 static void setup_memory(void)
@@ -786,6 +803,14 @@ static const struct operation {
 	{ "notify", memories, NULL, op_notify, NULL },
 	{ "fsync_memory", memories, NULL, op_fsync, NULL },
 	{ "mmap", memories, NULL, op_mmap, undo_mmap },
+	{ "open_encrypted", encrypted_streams, close_both, op_open_connect, undo_open_connect },
+	{ "write_small_encrypted", encrypted_streams, NULL, op_write_small, arrives },
+	{ "write_large_encrypted", encrypted_streams, NULL, op_write_rndv, arrives },
+	{ "read_encrypted", encrypted_streams, setup_read, op_read, undo_read },
+	{ "pread_small_encrypted", encrypted_memories, setup_memory, op_pread_small, undo_pread },
+	{ "pread_encrypted", encrypted_memories, setup_memory, op_pread, undo_pread },
+	{ "pwrite_small_encrypted", encrypted_memories, setup_zeros, op_pwrite_small, undo_pwrite },
+	{ "pwrite_encrypted", encrypted_memories, setup_zeros, op_pwrite, undo_pwrite },
 	{ "channel_new_memory", NULL, fresh, op_add_memory, undo_add },
 	{ "channel_new_listen", NULL, fresh, op_add_listen, undo_add },
 	{ "channel_new_connect", NULL, fresh, op_add_connect, undo_add },

@@ -212,6 +212,32 @@ static void bad_memory(void)
 	expect("set_of_the_size", EINVAL);
 }
 
+static void bad_encryption(void)
+{
+	new_channel("x");
+	genl_put_u32(RCHAR_A_CHANNEL_ENCRYPT, 0);
+	expect("encrypt_zero", EINVAL);
+	new_channel("x");
+	genl_put_u32(RCHAR_A_CHANNEL_ENCRYPT, RCHAR_ENCRYPT_ON + 1);
+	expect("encrypt_unknown", EINVAL);
+	new_channel("x");
+	genl_put_u32(RCHAR_A_CHANNEL_ENCRYPT, RCHAR_ENCRYPT_ON);
+	expect("encrypt_without_a_key", EINVAL);
+	new_channel("x");
+	genl_put_u32(RCHAR_A_CHANNEL_ENCRYPT, RCHAR_ENCRYPT_ON);
+	genl_put_str(RCHAR_A_CHANNEL_KEY, "");
+	expect("encrypt_with_no_key", EINVAL);
+	new_memory(RCHAR_ROLE_LISTEN);
+	put_size(4096);
+	genl_put_u32(RCHAR_A_CHANNEL_ENCRYPT, RCHAR_ENCRYPT_ON);
+	genl_put_u32(RCHAR_A_CHANNEL_ATOMICS, RCHAR_ATOMICS_HW);
+	expect("encrypt_with_atomics_of_the_device", EINVAL);
+	genl_begin(family, RCHAR_CMD_CHANNEL_SET, 0);
+	genl_put_str(RCHAR_A_CHANNEL_NAME, "taken");
+	genl_put_u32(RCHAR_A_CHANNEL_ENCRYPT, RCHAR_ENCRYPT_ON);
+	expect("set_of_encrypt", EINVAL);
+}
+
 static void bad_objects(void)
 {
 	uint64_t id = 12345;
@@ -419,6 +445,7 @@ int main(void)
 	bad_names();
 	bad_attributes();
 	bad_memory();
+	bad_encryption();
 	bad_objects();
 	bad_keys();
 	unprivileged();

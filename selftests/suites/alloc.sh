@@ -35,12 +35,18 @@ every_allocation_fails_once() {
 	rchar -w $limit add mcli message connect 10.0.0.1/msrv window 64k max-message 32k
 	rchar add here memory listen 10.0.0.1 size 1m
 	rchar -w $limit add there memory connect 10.0.0.1/here
+	rchar key gen | rchar key add sealed
+	rchar add esrv stream listen 10.0.0.1 window 256k keys sealed encrypt on
+	rchar -w $limit add ecli stream connect 10.0.0.1/esrv window 256k key sealed encrypt on
+	rchar add ehere memory listen 10.0.0.1 size 1m keys sealed encrypt on
+	rchar -w $limit add ethere memory connect 10.0.0.1/ehere key sealed encrypt on
 	failnth | tee /tmp/failnth
 	failnth_ret=${PIPESTATUS[0]}
 	ksft_n=$(grep -cE '^(not )?ok' /tmp/failnth)
 	ksft_failed=$(grep -c '^not ok' /tmp/failnth)
 	[ "$failnth_ret" = 0 ] || [ "$ksft_failed" != 0 ] || ksft_failed=1
 	rchar del all
+	rchar key del sealed
 }
 
 quiet_faults
