@@ -306,7 +306,7 @@ full_lists_are_shown() {
 	until_true grep -q '"event":"channel-set","name":"full"' /tmp/full-events
 	for name in "${names[@]}"; do rchar key del "$name"; done
 	[ "$(rchar -j show full | grep -o '"keys_deleted".*\]' | grep -o 'k0[0-9]*' | wc -l)" = 64 ]
-	expect_status 2 rchar set full keys "$(IFS=,; echo "${names[*]}")"
+	expect_status 6 rchar set full keys "$(IFS=,; echo "${names[*]}")"
 	kill $mon
 	wait $mon || true
 	clean
