@@ -450,9 +450,8 @@ static void answer_with(const char *name, enum answer a)
 	t.reply.epoch = htole32(getpid());
 	t.reply.key = htole16(key.id);
 	t.reply.caps = a == NO_ENCRYPTION ? 0 : htole32(RCHAR_CAP_ENCRYPTED);
+	/* Also without encryption: the capability alone decides. */
 	seal_begin(&s, t.acceptor_public);
-	if (a == NO_ENCRYPTION)
-		memset(t.acceptor_public, 0, sizeof(t.acceptor_public));
 	psk_reply_tag(t.reply.nonce + PSK_TAG_AT, &t, &key);
 	reply.privdata = t.reply;
 	memcpy(reply.public, t.acceptor_public, sizeof(reply.public));
