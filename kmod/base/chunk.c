@@ -7,7 +7,6 @@
 #include <linux/cgroup.h>
 #include <linux/list.h>
 #include <linux/memcontrol.h>
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
@@ -153,6 +152,47 @@ void rchar_chunk_free(struct page *chunk)
 	if (order != get_order(RCHAR_CHUNK_SIZE) || rchar_compat_page_counted(chunk) ||
 	    !chunk_keep(&pools[page_to_nid(chunk)], chunk))
 		__free_pages(chunk, order);
+}
+
+/**
+ * rchar_chunks_alloc() - allocate the chunks of a payload
+ * @chunks: set to the chunks, of which the last may have fewer pages
+ * @nr: set to the number of chunks; 0 on failure
+ * @len: bytes that must fit, up to RCHAR_FRAME_SIZE
+ * @gfp: allocation flags
+ *
+ * Context: as rchar_chunk_alloc().
+ * Return: bytes that fit, or 0 without memory.
+ */
+u32 rchar_chunks_alloc(struct page **chunks, u8 *nr, u32 len, gfp_t gfp)
+{
+	u32 capacity = 0;
+
+	for (*nr = 0; capacity < len; ++*nr) {
+		size_t part = min_t(size_t, len - capacity, RCHAR_CHUNK_SIZE);
+
+		chunks[*nr] = rchar_chunk_alloc(part, gfp);
+		if (!chunks[*nr]) {
+			rchar_chunks_free(chunks, *nr);
+			*nr = 0;
+			return 0;
+		}
+		capacity += PAGE_SIZE << get_order(part);
+	}
+	return capacity;
+}
+
+/**
+ * rchar_chunks_free() - free the chunks of a payload
+ * @chunks: from rchar_chunks_alloc()
+ * @nr: number of chunks
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_chunks_free(struct page *const *chunks, u8 nr)
+{
+	while (nr--)
+		rchar_chunk_free(chunks[nr]);
 }
 
 /* Free the chunks that were not needed since the last trim, or all chunks. */

@@ -4,6 +4,8 @@
 #define RCHAR_CHUNK_H
 
 #include <linux/gfp.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/sizes.h>
 
 /*
@@ -31,6 +33,27 @@
 
 struct page *rchar_chunk_alloc(size_t len, gfp_t gfp);
 void rchar_chunk_free(struct page *chunk);
+u32 rchar_chunks_alloc(struct page **chunks, u8 *nr, u32 len, gfp_t gfp);
+void rchar_chunks_free(struct page *const *chunks, u8 nr);
+
+/**
+ * rchar_chunks_at() - get the address of a byte of a payload
+ * @chunks: where the payload is
+ * @nr: number of @chunks; 0: the payload is at @small
+ * @small: contiguous memory
+ * @at: offset of the byte
+ * @len: bytes wanted from there; reduced to those that are contiguous
+ *
+ * Return: the address.
+ */
+static inline void *rchar_chunks_at(struct page *const *chunks, u8 nr, void *small, u32 at,
+				    size_t *len)
+{
+	if (!nr)
+		return small + at;
+	*len = min_t(size_t, *len, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+	return page_address(chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
+}
 
 int rchar_chunk_init(void);
 void rchar_chunk_exit(void);

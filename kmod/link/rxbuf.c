@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "rxbuf.h"
-#include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -172,10 +171,11 @@ void rchar_rxbuf_copy(const struct rchar_rxbuf *rxb, void *to, u32 len)
 void rchar_rxbuf_copy_at(const struct rchar_rxbuf *rxb, u32 at, void *to, u32 len)
 {
 	while (len) {
-		u32 n = min_t(u32, len, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+		size_t n = len;
+		const void *from;
 
-		memcpy(to, page_address(rxb->chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE,
-		       n);
+		from = rchar_chunks_at(rxb->chunks, RCHAR_FRAME_CHUNKS, NULL, at, &n);
+		memcpy(to, from, n);
 		to += n;
 		at += n;
 		len -= n;
@@ -245,15 +245,11 @@ struct rchar_seg *rchar_seg_alloc(u32 len)
 
 	if (!seg)
 		return NULL;
-	while (seg->capacity < len) {
-		struct page *chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, GFP_KERNEL);
-
-		if (!chunk) {
-			rchar_seg_free(seg);
-			return NULL;
-		}
-		seg->chunks[seg->nr_chunks++] = chunk;
-		seg->capacity += RCHAR_CHUNK_SIZE;
+	seg->capacity = rchar_chunks_alloc(seg->chunks, &seg->nr_chunks,
+					   round_up(len, RCHAR_CHUNK_SIZE), GFP_KERNEL);
+	if (!seg->capacity) {
+		rchar_seg_free(seg);
+		return NULL;
 	}
 	seg->end = len;
 	return seg;
@@ -281,12 +277,10 @@ u32 rchar_seg_room(const struct rchar_seg *seg)
 	return seg->capacity - seg->end;
 }
 
-/* Address of the byte at an offset; the address range is contiguous to the end of the chunk. */
-static void *seg_address(const struct rchar_seg *seg, u32 at)
+/* Address of the byte at an offset. Reduces *@len to the bytes that are contiguous there. */
+static void *seg_address(const struct rchar_seg *seg, u32 at, size_t *len)
 {
-	if (!seg->nr_chunks)
-		return (void *)seg->data + at;
-	return page_address(seg->chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
+	return rchar_chunks_at(seg->chunks, seg->nr_chunks, (void *)seg->data, at, len);
 }
 
 /**
@@ -300,7 +294,9 @@ static void *seg_address(const struct rchar_seg *seg, u32 at)
  */
 void rchar_seg_append(struct rchar_seg *seg, const struct rchar_rxbuf *rxb, u32 len)
 {
-	rchar_rxbuf_copy(rxb, seg_address(seg, seg->end), len);
+	size_t n = len;
+
+	rchar_rxbuf_copy(rxb, seg_address(seg, seg->end, &n), len);
 	WRITE_ONCE(seg->end, seg->end + len);
 }
 
@@ -318,12 +314,12 @@ size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len, struct
 	size_t done = 0;
 
 	while (done < len) {
-		u32 at = start + done;
-		size_t n = min_t(size_t, len - done, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
+		size_t n = len - done;
+		const void *from = seg_address(seg, start + done, &n);
 		/* Not copy_page_to_iter(): up to Linux 6.4 that function puts the page itself in
 		 * a pipe, like a page of the page cache.
 		 */
-		size_t got = copy_to_iter(seg_address(seg, at), n, to);
+		size_t got = copy_to_iter(from, n, to);
 
 		done += got;
 		if (got < n)
@@ -338,10 +334,7 @@ size_t rchar_seg_copy(const struct rchar_seg *seg, u32 start, size_t len, struct
  */
 void rchar_seg_free(struct rchar_seg *seg)
 {
-	int i;
-
-	for (i = 0; i < seg->nr_chunks; i++)
-		rchar_chunk_free(seg->chunks[i]);
+	rchar_chunks_free(seg->chunks, seg->nr_chunks);
 	rchar_ledger_del(RCHAR_OBJ_SEG);
 	kfree(seg);
 }

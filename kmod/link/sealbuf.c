@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "sealbuf.h"
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include "base/ledger.h"
 
@@ -22,16 +21,12 @@ struct rchar_sealbuf *rchar_sealbuf_alloc(u32 capacity, gfp_t gfp)
 	rchar_ledger_add(RCHAR_OBJ_SEALBUF);
 	buf->nr_chunks = 0;
 	buf->capacity = inline_len;
-	while (buf->capacity < capacity) {
-		size_t len = min_t(size_t, capacity - buf->capacity, RCHAR_CHUNK_SIZE);
-		struct page *chunk = rchar_chunk_alloc(len, gfp);
-
-		if (!chunk) {
+	if (capacity > inline_len) {
+		buf->capacity = rchar_chunks_alloc(buf->chunks, &buf->nr_chunks, capacity, gfp);
+		if (!buf->capacity) {
 			rchar_sealbuf_free(buf);
 			return NULL;
 		}
-		buf->chunks[buf->nr_chunks++] = chunk;
-		buf->capacity += PAGE_SIZE << get_order(len);
 	}
 	return buf;
 }
@@ -44,12 +39,9 @@ struct rchar_sealbuf *rchar_sealbuf_alloc(u32 capacity, gfp_t gfp)
  */
 void rchar_sealbuf_free(struct rchar_sealbuf *buf)
 {
-	int i;
-
 	if (!buf)
 		return;
-	for (i = 0; i < buf->nr_chunks; i++)
-		rchar_chunk_free(buf->chunks[i]);
+	rchar_chunks_free(buf->chunks, buf->nr_chunks);
 	rchar_ledger_del(RCHAR_OBJ_SEALBUF);
 	kfree(buf);
 }

@@ -32,16 +32,12 @@ struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
 	INIT_LIST_HEAD(&txb->posted);
 	txb->hdr.op = op;
 	txb->capacity = inline_len;
-	while (txb->capacity < capacity) {
-		size_t len = min_t(size_t, capacity - txb->capacity, RCHAR_CHUNK_SIZE);
-		struct page *chunk = rchar_chunk_alloc(len, gfp);
-
-		if (!chunk) {
+	if (capacity > inline_len) {
+		txb->capacity = rchar_chunks_alloc(txb->chunks, &txb->nr_chunks, capacity, gfp);
+		if (!txb->capacity) {
 			rchar_txbuf_put(txb);
 			return NULL;
 		}
-		txb->chunks[txb->nr_chunks++] = chunk;
-		txb->capacity += PAGE_SIZE << get_order(len);
 	}
 	return txb;
 }
@@ -73,11 +69,9 @@ struct rchar_txbuf *rchar_txbuf_alloc_reply(u8 op, u32 capacity, struct rchar_ac
 static void txbuf_release(struct kref *ref)
 {
 	struct rchar_txbuf *txb = container_of(ref, struct rchar_txbuf, ref);
-	int i;
 
 	WARN_ON_ONCE(txb->nr_mapped || txb->sealed);
-	for (i = 0; i < txb->nr_chunks; i++)
-		rchar_chunk_free(txb->chunks[i]);
+	rchar_chunks_free(txb->chunks, txb->nr_chunks);
 	if (txb->account)
 		rchar_account_release(txb->account, rchar_txbuf_memory(txb));
 	if (txb->sender)
@@ -119,12 +113,7 @@ void rchar_txbuf_put_list(struct list_head *frames)
  */
 static void *txbuf_tail(struct rchar_txbuf *txb, size_t *len)
 {
-	u32 at = txb->hdr.len;
-
-	if (!txb->nr_chunks)
-		return txb->data + at;
-	*len = min_t(size_t, *len, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
-	return page_address(txb->chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
+	return rchar_chunks_at(txb->chunks, txb->nr_chunks, txb->data, txb->hdr.len, len);
 }
 
 /**
@@ -171,28 +160,20 @@ void rchar_txbuf_append(struct rchar_txbuf *txb, const void *data, u32 len)
 	}
 }
 
-/* The bytes of a frame from @at on; reduces *@len to those that are contiguous. */
-static void *bytes_at(void *small, struct page *const *chunks, u8 nr_chunks, u32 at, u32 *len)
-{
-	if (!nr_chunks)
-		return small + at;
-	*len = min_t(u32, *len, RCHAR_CHUNK_SIZE - at % RCHAR_CHUNK_SIZE);
-	return page_address(chunks[at / RCHAR_CHUNK_SIZE]) + at % RCHAR_CHUNK_SIZE;
-}
-
 /* Copy a frame, and list the copy in @sg. Returns the number of entries. */
 static int copy_frame(struct rchar_txbuf *txb, struct rchar_sealbuf *buf, struct scatterlist *sg)
 {
-	u32 at, n;
+	size_t n;
 	int i = 0;
+	u32 at;
 
 	buf->wire.hdr = txb->wire;
 	for (at = 0; at < txb->hdr.len; at += n) {
 		void *from, *to;
 
 		n = txb->hdr.len - at;
-		from = bytes_at(txb->data, txb->chunks, txb->nr_chunks, at, &n);
-		to = bytes_at(buf->data, buf->chunks, buf->nr_chunks, at, &n);
+		from = rchar_chunks_at(txb->chunks, txb->nr_chunks, txb->data, at, &n);
+		to = rchar_chunks_at(buf->chunks, buf->nr_chunks, buf->data, at, &n);
 		memcpy(to, from, n);
 		sg_set_buf(&sg[i++], to, n);
 	}
@@ -254,13 +235,16 @@ static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 
 int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 {
 	struct rchar_sealbuf *sealed = txb->sealed;
+	struct page **chunks = sealed ? sealed->chunks : txb->chunks;
+	u8 nr_chunks = sealed ? sealed->nr_chunks : txb->nr_chunks;
+	u32 first = sealed ? sizeof(sealed->wire) : sizeof(txb->wire);
 	void *wire = sealed ? (void *)&sealed->wire : &txb->wire;
-	u32 left = txb->hdr.len, first = sealed ? sizeof(sealed->wire) : sizeof(txb->wire);
+	u32 left = txb->hdr.len;
 	int i;
 
 	if (rchar_inject(RCHAR_FAULT_MAP))
 		return -ENOMEM;
-	if (!(sealed ? sealed->nr_chunks : txb->nr_chunks)) {
+	if (!nr_chunks) {
 		first += left;
 		left = 0;
 	}
@@ -273,8 +257,7 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 	for (i = 0; left; i++) {
 		u32 len = min_t(u32, left, RCHAR_CHUNK_SIZE);
 
-		if (!txbuf_map_chunk(txb, dev, lkey, sealed ? sealed->chunks[i] : txb->chunks[i],
-				     len)) {
+		if (!txbuf_map_chunk(txb, dev, lkey, chunks[i], len)) {
 			rchar_txbuf_unmap(txb, dev);
 			return -ENOMEM;
 		}

@@ -5,7 +5,6 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
-#include <linux/mm.h>
 #include <rdma/ib_verbs.h>
 #include "base/chunk.h"
 #include "proto/frame.h"
