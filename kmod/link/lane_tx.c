@@ -22,6 +22,17 @@ bool rchar_lane_tx_room(struct rchar_lane *lane)
 	       rchar_credit_may_send(&lane->tx.credit);
 }
 
+static struct rchar_txbuf *idle_control(struct rchar_lane *lane)
+{
+	int i;
+
+	lockdep_assert_held(lane->sq.lock);
+	for (i = 0; i < RCHAR_LANE_CONTROLS; i++)
+		if (!lane->tx.controls[i]->busy)
+			return lane->tx.controls[i];
+	return NULL;
+}
+
 /**
  * rchar_lane_tx_control_idle() - check whether rchar_lane_tx_control() finds a frame
  * @lane: the lane
@@ -30,13 +41,7 @@ bool rchar_lane_tx_room(struct rchar_lane *lane)
  */
 bool rchar_lane_tx_control_idle(struct rchar_lane *lane)
 {
-	bool idle = false;
-	int i;
-
-	lockdep_assert_held(lane->sq.lock);
-	for (i = 0; i < RCHAR_LANE_CONTROLS; i++)
-		idle |= !lane->tx.controls[i]->busy;
-	return idle;
+	return idle_control(lane);
 }
 
 /**
@@ -48,19 +53,13 @@ bool rchar_lane_tx_control_idle(struct rchar_lane *lane)
  */
 struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane)
 {
-	int i;
+	struct rchar_txbuf *txb = idle_control(lane);
 
-	lockdep_assert_held(lane->sq.lock);
-	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
-		struct rchar_txbuf *txb = lane->tx.controls[i];
-
-		if (txb->busy)
-			continue;
-		txb->busy = true;
-		memset(&txb->hdr, 0, sizeof(txb->hdr));
-		return txb;
-	}
-	return NULL;
+	if (!txb)
+		return NULL;
+	txb->busy = true;
+	memset(&txb->hdr, 0, sizeof(txb->hdr));
+	return txb;
 }
 
 /*
