@@ -260,7 +260,7 @@ static int pieces_send(struct rchar_session *s, struct rchar_calls *calls, struc
 {
 	int ret = 0;
 
-	while (!ret && (p->next || p->built < len) && p->nr < RCHAR_WIRE_PIECES_MAX) {
+	while ((p->next || p->built < len) && p->nr < RCHAR_WIRE_PIECES_MAX) {
 		struct call *piece;
 
 		if (!p->next)
