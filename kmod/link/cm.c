@@ -51,8 +51,8 @@ struct rchar_cm_counts rchar_cm_counts(void)
 }
 
 /*
- * Fill in the parameters of a connection. @request holds the parameters of the initiator's
- * request, or is NULL on the initiator.
+ * Fill in the parameters of a connection, except private data. @request holds the parameters of the
+ * initiator's request, or is NULL on the initiator.
  */
 static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 		       const struct rdma_conn_param *request)
@@ -60,8 +60,6 @@ static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 	const struct ib_device_attr *attrs = &lane->cm_id->device->attrs;
 
 	memset(param, 0, sizeof(*param));
-	param->private_data = &lane->auth.transcript.request;
-	param->private_data_len = sizeof(struct rchar_wire_privdata);
 	param->responder_resources = min(attrs->max_qp_rd_atom, RCHAR_LANE_RD_ATOMIC);
 	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC);
 	/* At most the resources of the other side: IBTA vol 1, 12.7.29 and 12.7.30. */
@@ -148,6 +146,8 @@ static void connect_locked(struct rchar_lane *lane)
 	set_transcript_ends(lane);
 	lane->ops->introduce(lane);
 	fill_param(lane, &param, NULL);
+	param.private_data = &lane->auth.transcript.request;
+	param.private_data_len = sizeof(lane->auth.transcript.request);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);
 	if (ret)
