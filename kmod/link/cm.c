@@ -478,7 +478,7 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event
 		return cm_refuse_bad(id, &request, reason);
 	}
 	reason = accept_request(&request, &lane);
-	if (reason == RCHAR_REASON_NOT_AUTHORISED || reason == RCHAR_REASON_ENCRYPTION) {
+	if (rchar_reason_denies(reason)) {
 		atomic64_inc(&nr_denied);
 		return cm_refuse_bad(id, &request, reason);
 	}

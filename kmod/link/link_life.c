@@ -18,12 +18,6 @@
 
 /* ---- connecting, initiator only ---- */
 
-/* The peer answers, and does not let this host in. */
-static bool link_denied(enum rchar_reason reason)
-{
-	return reason == RCHAR_REASON_NOT_AUTHORISED || reason == RCHAR_REASON_ENCRYPTION;
-}
-
 static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 {
 	u32 delay, failures;
@@ -35,7 +29,7 @@ static void connect_failed(struct rchar_link *link, enum rchar_reason reason)
 	/* A busy peer will soon be ready: do not back off. A denial needs an administrator. */
 	if (reason == RCHAR_REASON_BUSY && failures < 10)
 		delay = RCHAR_BACKOFF_MIN_MS;
-	else if (link_denied(reason))
+	else if (rchar_reason_denies(reason))
 		delay = RCHAR_BACKOFF_MAX_MS;
 	else
 		delay = rchar_backoff_ms(failures, get_random_u32());
@@ -134,7 +128,7 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 		mod_delayed_work(rchar_link_wq, &link->tick_work, HZ);
 	else if (down)
 		queue_delayed_work(rchar_link_wq, &link->tick_work, HZ);
-	if (down && link_denied(lane->reason))
+	if (down && rchar_reason_denies(lane->reason))
 		link->ops->denied(link, lane->reason);
 	spin_lock_bh(&link->lock);
 	link->lanes[lane->index] = NULL;

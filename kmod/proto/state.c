@@ -183,3 +183,14 @@ int rchar_reason_errno(enum rchar_reason reason)
 {
 	return (unsigned int)reason < __RCHAR_REASON_MAX ? reason_errors[reason] : -ECONNRESET;
 }
+
+/**
+ * rchar_reason_denies() - check whether a reason means that one host does not let the other in
+ * @reason: reason of a connection attempt
+ *
+ * Return: true when only an administrator can change it.
+ */
+bool rchar_reason_denies(enum rchar_reason reason)
+{
+	return reason == RCHAR_REASON_NOT_AUTHORISED || reason == RCHAR_REASON_ENCRYPTION;
+}

@@ -30,5 +30,6 @@ const char *rchar_link_state_name(enum rchar_link_state state);
 const char *rchar_session_state_name(enum rchar_session_state state);
 const char *rchar_reason_name(enum rchar_reason reason);
 int rchar_reason_errno(enum rchar_reason reason);
+bool rchar_reason_denies(enum rchar_reason reason);
 
 #endif /* RCHAR_STATE_H */
