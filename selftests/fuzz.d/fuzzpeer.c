@@ -182,7 +182,7 @@ static void refuse(struct rng *r, struct rdma_cm_id *id)
 }
 
 /* The flow goes on when it is the link that we know, and it knows us. */
-static struct rchar_wire_privdata good_reply(struct peer *p, const struct rchar_wire_privdata *old)
+static struct rchar_wire_privdata reply_of(struct peer *p, const struct rchar_wire_privdata *old)
 {
 	struct rchar_wire_privdata reply = p->conn;
 
@@ -218,7 +218,7 @@ static void answer(struct peer *p, struct rdma_cm_id *id, const struct rchar_wir
 	p->conn = *req;
 	p->mood = some_mood(&p->rng);
 	p->nr_lanes = 1;
-	reply = good_reply(p, &old);
+	reply = reply_of(p, &old);
 	p->conn.epoch = reply.epoch;
 	if (p->mood.mutate && one_in(&p->rng, 12))
 		mutate_conn(&p->rng, &reply);

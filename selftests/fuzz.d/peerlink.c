@@ -334,28 +334,39 @@ static int sealed(struct peer *p, struct lane *l, uint8_t *out, const struct fra
 	return len;
 }
 
-/* Exactly these bytes; counts as a frame. */
+static uint8_t *send_buffer(struct lane *l)
+{
+	return l->c.mem + (DEPTH + l->c.sent++ % SENDS) * BUF;
+}
+
+/* What is in a buffer to send from; counts as a frame. */
+static bool post_buffer(struct peer *p, struct lane *l, uint8_t *buf, int len, int opcode)
+{
+	struct ibv_sge sge = { (uintptr_t)buf, len, l->c.mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = SEND_ID, .sg_list = &sge, .num_sge = 1, .opcode = opcode
+	};
+
+	atomic_fetch_add(&shared->count[FRAMES], 1);
+	l->credits--;
+	return post(p, l, &wr);
+}
+
+/* Exactly these bytes. */
 bool post_bytes(struct peer *p, struct lane *l, const struct frame *f, int len)
 {
-	uint8_t *buf = l->c.mem + (DEPTH + l->c.sent++ % SENDS) * BUF;
-	struct ibv_sge sge = { (uintptr_t)buf, len, l->c.mr->lkey };
-	struct ibv_send_wr wr = { .wr_id = SEND_ID,
-				  .sg_list = &sge,
-				  .num_sge = 1,
-				  .opcode = one_in(&p->rng, 3000) ? IBV_WR_SEND_WITH_IMM :
-								    IBV_WR_SEND };
+	int opcode = one_in(&p->rng, 3000) ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+	uint8_t *buf = send_buffer(l);
 
 	log_input("frame op %u flags %#x session %u len %u/%d seq %u ack %u credits %u window %u",
 		  f->h.op, f->h.flags, le32toh(f->h.session), le32toh(f->h.len), len,
 		  le32toh(f->h.seq), le32toh(f->h.ack), le16toh(f->h.credits),
 		  le32toh(f->h.window));
-	atomic_fetch_add(&shared->count[FRAMES], 1);
 	if (l->encrypted)
-		sge.length = sealed(p, l, buf, f, len);
+		len = sealed(p, l, buf, f, len);
 	else
 		memcpy(buf, f, len);
-	l->credits--;
-	return post(p, l, &wr);
+	return post_buffer(p, l, buf, len, opcode);
 }
 
 /* From or to memory of ours; nobody waits for it. */
@@ -383,21 +394,16 @@ bool post_rdma(struct peer *p, struct lane *l, int opcode, uint32_t key, uint64_
 /* HELLO of an encrypted connection is not sealed, and all that follows is. */
 static bool greet_encrypted(struct peer *p, struct lane *l)
 {
-	uint8_t *buf = l->c.mem + (DEPTH + l->c.sent++ % SENDS) * BUF;
-	struct ibv_sge sge = { (uintptr_t)buf, 0, l->c.mr->lkey };
-	struct ibv_send_wr wr = {
-		.wr_id = SEND_ID, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND
-	};
+	uint8_t *buf = send_buffer(l);
 	struct frame f;
+	int len;
 
 	seal_hello(&f, &l->c, &l->said, &fuzz_key);
-	sge.length = seal_plain(buf, &f);
+	len = seal_plain(buf, &f);
 	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate * 4))
-		buf[below(&p->rng, sge.length)] ^= 1 << below(&p->rng, 8);
+		buf[below(&p->rng, len)] ^= 1 << below(&p->rng, 8);
 	seal_conn(&l->c, &l->seal, &l->said, &fuzz_key, true);
-	atomic_fetch_add(&shared->count[FRAMES], 1);
-	l->credits--;
-	return post(p, l, &wr);
+	return post_buffer(p, l, buf, len, IBV_WR_SEND);
 }
 
 /* HELLO or READY. */

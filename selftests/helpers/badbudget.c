@@ -32,18 +32,6 @@
 #define MANY   48 /* connections at once */
 #define PIECE  16000
 
-/* What a command prints. */
-static long number(const char *command)
-{
-	FILE *p = popen(command, "r");
-	long n;
-
-	if (!p || fscanf(p, "%ld", &n) != 1)
-		bail(command);
-	pclose(p);
-	return n;
-}
-
 /* ---- a peer that takes nothing ---- */
 
 /* All that was sent has arrived, or the connection is broken. */
@@ -161,7 +149,8 @@ static void partial_messages(void)
 		usleep(20000);
 	}
 	measured("the_parts_of_messages_of_reset_sessions_are_freed",
-		 number("rchar -j stats bmsg | sed 's/.*\"resets\":\\([0-9]*\\).*/\\1/'") > 10 &&
+		 shell_number("rchar -j stats bmsg | sed 's/.*\"resets\":\\([0-9]*\\).*/\\1/'") >
+				 10 &&
 			 falls_beside(&c, "seg", before + 200));
 	hang_up(&c);
 	falls_to("session", sessions);
@@ -279,7 +268,8 @@ static int let_linger(size_t bytes, int sessions, const char *kind, unsigned lon
 		push_all(&c);
 		for (done = 0;
 		     done < 2000 && !c.gone &&
-		     number("rchar -j show bserve | sed 's/.*\"waiting\":\\([0-9]*\\).*/\\1/'");
+		     shell_number(
+			     "rchar -j show bserve | sed 's/.*\"waiting\":\\([0-9]*\\).*/\\1/'");
 		     done++)
 			next_event(&c, 1);
 		*most = objects(kind) > *most ? objects(kind) : *most;

@@ -192,6 +192,46 @@ static void recorded(void)
 	hang_up(&one);
 }
 
+/* Returns the event that ends the attempt. */
+static int play_again(struct conn *c, const struct psk_transcript *t)
+{
+	dial_prepare(c);
+	dial_as(c, &t->request, sizeof(t->request), le32toh(t->initiator_qpn));
+	return dial_end(c);
+}
+
+/*
+ * The bytes of a request that was accepted, in the name of the queue pair that sent it. While the
+ * connection lives, and some time after it, the CM refuses them as stale (cm_match_req() in
+ * drivers/infiniband/core/cm.c). When the link is forgotten, too, they are as good as new, and the
+ * recorded HELLO is not.
+ */
+static void recorded_with_its_qp(void)
+{
+	long long end = now_ms() + LONG_MS;
+	uint8_t hello_mac[32], ready_mac[32];
+	struct rchar_wire_privdata req;
+	struct rchar_wire_hello ready;
+	struct conn one, two;
+	struct psk_transcript t;
+	int event;
+	bool ok;
+
+	good_request(&req);
+	ok = keyed_link(&one, &t, &req, &key);
+	psk_greetings(hello_mac, ready_mac, &t, &key);
+	ok = ok && play_again(&two, &t) == RDMA_CM_EVENT_REJECTED;
+	result("a_recorded_request_in_the_name_of_its_queue_pair", ok);
+	hang_up(&two);
+	hang_up(&one);
+	while ((event = play_again(&two, &t)) == RDMA_CM_EVENT_REJECTED && now_ms() < end)
+		hang_up(&two);
+	ok = event == RDMA_CM_EVENT_ESTABLISHED && !greet(&two, hello_mac, &ready) &&
+	     disconnected(&two);
+	result("a_recorded_handshake", ok);
+	hang_up(&two);
+}
+
 /* Copies of one request cannot take all places of the peer: one of them is under way at a time. */
 static void copies(void)
 {
@@ -357,16 +397,7 @@ static bool accept_with(struct conn *c, struct psk_transcript *t, const struct a
 		.rnr_retry_count = 7,
 	};
 
-	memset(t, 0, sizeof(*t));
-	wait_for_request(c, "7600");
-	setup_qp(c);
-	t->request = c->reply;
-	psk_ends(t, c, false);
-	good_request(&t->reply);
-	t->reply.lanes = t->request.lanes;
-	t->reply.link_id = t->request.link_id;
-	t->reply.attempt = t->request.attempt;
-	t->reply.epoch = htole32(getpid());
+	psk_await(c, t, "7600");
 	if (a->with_key) {
 		t->reply.key = htole16(key.id);
 		psk_reply_tag(t->reply.nonce + PSK_TAG_AT, t, &key);
@@ -386,41 +417,18 @@ static bool accept_with(struct conn *c, struct psk_transcript *t, const struct a
 	return receive_op(c, &f, RCHAR_OP_HELLO) && !memcmp(h->mac, hello_mac, sizeof(h->mac));
 }
 
-static void send_ready(struct conn *c, const uint8_t *mac)
-{
-	struct rchar_wire_hello *h;
-	struct frame f;
-
-	fill(c, &f, RCHAR_OP_READY, 0, sizeof(*h));
-	h = (void *)f.payload;
-	memcpy(h->nonce, c->reply.nonce, sizeof(h->nonce));
-	memcpy(h->mac, mac, sizeof(h->mac));
-	send_frame(c, &f);
-}
-
-static void command(const char *format, ...)
-{
-	char text[200];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (system(text))
-		bail(text);
-}
-
 static void answer_with(const char *name, const struct answer *a, bool good)
 {
 	struct psk_transcript t;
 	uint8_t ready_mac[32];
+	struct frame f;
 	struct conn c;
 	bool greeted, ok;
 
-	command("rchar add calls stream connect %s:7600 key kb", peer_addr);
+	shell("rchar add calls stream connect %s:7600 key kb", peer_addr);
 	greeted = accept_with(&c, &t, a, ready_mac);
 	if (greeted)
-		send_ready(&c, ready_mac);
+		send_frame(&c, fill_ready(&c, &f, ready_mac));
 	if (good)
 		ok = greeted && alive(&c);
 	else if (a->with_key && a->flip < 0)
@@ -429,7 +437,7 @@ static void answer_with(const char *name, const struct answer *a, bool good)
 	else
 		ok = !greeted && disconnected(&c); /* not even a HELLO for such a reply */
 	result(name, ok);
-	command("rchar del calls");
+	shell("rchar del calls");
 	hang_up(&c);
 }
 
@@ -461,6 +469,7 @@ int main(int argc, char **argv)
 	the_document_suffices();
 	requests();
 	recorded();
+	recorded_with_its_qp();
 	copies();
 	hello_with("a_hello_without_a_mac", no_mac);
 	hello_with("a_hello_with_a_changed_mac", changed_mac);

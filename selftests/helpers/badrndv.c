@@ -310,8 +310,6 @@ static void stolen(const char *name, int opcode, int64_t beyond)
 static long unacknowledged(void)
 {
 	char command[300];
-	long n = -1;
-	FILE *p;
 
 	/* The link by its id on the wire, then the session by the link's number. */
 	snprintf(command, sizeof(command),
@@ -319,11 +317,7 @@ static long unacknowledged(void)
 		 "sed 's/.*\"link\":\"\\([0-9]*\\)\".*/\\1/'); rchar -j session | tr '{' '\\n' | "
 		 "grep \"\\\"link\\\":\\\"$link\\\"\" | sed 's/.*\"tx_unacked_bytes\"://'",
 		 getpid(), links_made);
-	p = popen(command, "r");
-	if (!p || fscanf(p, "%ld", &n) != 1)
-		bail(command);
-	pclose(p);
-	return n;
+	return shell_number(command);
 }
 
 static void set_delay(const char *us)

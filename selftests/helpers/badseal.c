@@ -7,7 +7,6 @@
  * once; the stream "plain" without encryption; and for every host the memory "free" without. TAP
  * lines.
  */
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,18 +19,6 @@
 #define TEXT   "nothing of this arrives"
 
 static struct psk key;
-
-static void command(const char *format, ...)
-{
-	char text[200];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (system(text))
-		bail(text);
-}
 
 /* ---- the handshake ---- */
 
@@ -69,11 +56,11 @@ static void requests(void)
 {
 	result("encryption_without_a_key",
 	       refusal_of(RCHAR_CAP_ENCRYPTED, false) == RCHAR_REASON_PROTOCOL);
-	command("rchar del plain; rchar del free");
+	shell("rchar del plain; rchar del free");
 	result("a_link_without_encryption_where_all_channels_encrypt",
 	       refusal_of(0, true) == RCHAR_REASON_ENCRYPTION);
-	command("rchar add plain stream listen %s keys kb && rchar add free memory listen %s size 64k",
-		peer_addr, peer_addr);
+	shell("rchar add plain stream listen %s keys kb && rchar add free memory listen %s size 64k",
+	      peer_addr, peer_addr);
 }
 
 /* HELLO that a test changes: @spoil has the frame, and may send something else. */
@@ -138,27 +125,14 @@ static void a_point_of_low_order(void)
 
 /* ---- sealed frames ---- */
 
-static long number_of(const char *of)
-{
-	char text[32] = "", line[120];
-	FILE *f;
-
-	snprintf(line, sizeof(line), "rchar -j %s\":[0-9]*' | cut -d: -f2", of);
-	f = popen(line, "r");
-	if (!f || !fgets(text, sizeof(text), f))
-		bail(line);
-	pclose(f);
-	return atol(text);
-}
-
 static long delivered(void)
 {
-	return number_of("stats guarded | grep -o 'rx_bytes");
+	return shell_number("rchar -j stats guarded | grep -o 'rx_bytes\":[0-9]*' | cut -d: -f2");
 }
 
 static long bad_frames(void)
 {
-	return number_of("version | grep -o 'bad_frames");
+	return shell_number("rchar -j version | grep -o 'bad_frames\":[0-9]*' | cut -d: -f2");
 }
 
 static bool session(struct conn *c, struct seal *s, const char *name, int type)
@@ -447,22 +421,14 @@ static void answer_with(const char *name, enum answer a)
 	};
 	struct rchar_wire_hello_public *h;
 	uint8_t hello_mac[32], ready_mac[32], raw[BUF];
-	struct psk_transcript t = {};
+	struct psk_transcript t;
 	struct frame f;
 	struct seal s;
 	struct conn c;
 	bool ok;
 
-	command("rchar add calls stream connect %s:7600 key kb encrypt on", peer_addr);
-	wait_for_request(&c, "7600");
-	setup_qp(&c);
-	t.request = c.reply;
-	psk_ends(&t, &c, false);
-	good_request(&t.reply);
-	t.reply.lanes = t.request.lanes;
-	t.reply.link_id = t.request.link_id;
-	t.reply.attempt = t.request.attempt;
-	t.reply.epoch = htole32(getpid());
+	shell("rchar add calls stream connect %s:7600 key kb encrypt on", peer_addr);
+	psk_await(&c, &t, "7600");
 	t.reply.key = htole16(key.id);
 	t.reply.caps = a == NO_ENCRYPTION ? 0 : htole32(RCHAR_CAP_ENCRYPTED);
 	/* Also without encryption: the capability alone decides. */
@@ -486,16 +452,14 @@ static void answer_with(const char *name, enum answer a)
 	psk_greetings(hello_mac, ready_mac, &t, &key);
 	ok = ok && !memcmp(h->hello.mac, hello_mac, sizeof(hello_mac));
 	seal_conn(&c, &s, &t, &key, false);
-	fill(&c, &f, RCHAR_OP_READY, 0, sizeof(h->hello));
-	memcpy(f.payload, c.reply.nonce, sizeof(c.reply.nonce));
-	memcpy(f.payload + sizeof(c.reply.nonce), ready_mac, sizeof(ready_mac));
+	fill_ready(&c, &f, ready_mac);
 	if (a == READY_IN_THE_CLEAR)
 		send_raw(&c, raw, seal_plain(raw, &f));
 	else
 		send_frame(&c, &f);
 	result(name, ok && (a == GOOD ? alive(&c) : disconnected(&c)));
 out:
-	command("rchar del calls");
+	shell("rchar del calls");
 	hang_up(&c);
 }
 

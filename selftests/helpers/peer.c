@@ -2,6 +2,7 @@
 #include "peer.h"
 #include <netdb.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,29 @@ void bail(const char *what)
 	perror(what);
 	printf("Bail out! %s\n", what);
 	exit(1);
+}
+
+void shell(const char *format, ...)
+{
+	char text[200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (system(text))
+		bail(text);
+}
+
+long shell_number(const char *text)
+{
+	FILE *p = popen(text, "r");
+	long n;
+
+	if (!p || fscanf(p, "%ld", &n) != 1)
+		bail(text);
+	pclose(p);
+	return n;
 }
 
 static void post_recv(struct conn *c, uint64_t i)
@@ -118,6 +142,16 @@ void good_request(struct rchar_wire_privdata *r)
 	memset(r->nonce, 0x5a, sizeof(r->nonce));
 }
 
+void good_reply(struct rchar_wire_privdata *r, const struct rchar_wire_privdata *request)
+{
+	good_request(r);
+	r->lane = request->lane;
+	r->lanes = request->lanes;
+	r->link_id = request->link_id;
+	r->attempt = request->attempt;
+	r->epoch = htole32(getpid());
+}
+
 /* Everything that a request needs. */
 void dial_prepare(struct conn *c)
 {
@@ -137,11 +171,12 @@ void dial_prepare(struct conn *c)
 }
 
 /*
- * Sends the request. With a retry_count of 7 soft-RoCE in 6.1 asks a queue pair that is gone for
- * ever (rxe_comp.c).
+ * Sends the request in the name of any queue pair. With a retry_count of 7 soft-RoCE in 6.1 asks a
+ * queue pair that is gone for ever (rxe_comp.c).
  */
-void dial_begin(struct conn *c, const struct rchar_wire_privdata *req, int len)
+void dial_as(struct conn *c, const struct rchar_wire_privdata *req, int len, uint32_t qpn)
 {
+	struct ibv_qp *of_id = c->id->qp;
 	struct rdma_conn_param param = {
 		.private_data = req,
 		.private_data_len = len,
@@ -149,11 +184,20 @@ void dial_begin(struct conn *c, const struct rchar_wire_privdata *req, int len)
 		.initiator_depth = 1,
 		.retry_count = 6,
 		.rnr_retry_count = 7,
-		.qp_num = c->qp->qp_num,
+		.qp_num = qpn,
 	};
 
+	/* librdmacm names the queue pair of the id, if there is one. */
+	if (qpn != c->qp->qp_num)
+		c->id->qp = NULL;
 	if (rdma_connect(c->id, &param))
 		bail("rdma_connect");
+	c->id->qp = of_id;
+}
+
+void dial_begin(struct conn *c, const struct rchar_wire_privdata *req, int len)
+{
+	dial_as(c, req, len, c->qp->qp_num);
 }
 
 /* Returns the event that ends the attempt. */
@@ -272,6 +316,16 @@ int receive_op(struct conn *c, struct frame *f, int op)
 	return got == op;
 }
 
+struct frame *fill_ready(struct conn *c, struct frame *f, const uint8_t *mac)
+{
+	struct rchar_wire_hello *h = (void *)f->payload;
+
+	fill(c, f, RCHAR_OP_READY, 0, sizeof(*h));
+	memcpy(h->nonce, c->reply.nonce, sizeof(h->nonce));
+	memcpy(h->mac, mac, sizeof(h->mac));
+	return f;
+}
+
 bool hello(struct conn *c, int spoil)
 {
 	struct rchar_wire_hello *h;
@@ -339,24 +393,15 @@ void accept_well(struct conn *c, const char *port)
 		.initiator_depth = 1,
 		.rnr_retry_count = 7,
 	};
-	struct rchar_wire_hello *h;
+	const uint8_t no_mac[RCHAR_WIRE_MAC_LEN] = { 0 };
 	struct frame f;
 
 	wait_for_request(c, port);
-	good_request(&reply);
-	reply.lane = c->reply.lane;
-	reply.lanes = c->reply.lanes;
-	reply.link_id = c->reply.link_id;
-	reply.attempt = c->reply.attempt;
-	reply.epoch = htole32(getpid());
+	good_reply(&reply, &c->reply);
 	setup_qp(c);
 	if (rdma_accept(c->id, &param) || !receive_op(c, &f, RCHAR_OP_HELLO))
 		bail("accepting a connection");
-	fill(c, &f, RCHAR_OP_READY, 0, sizeof(*h));
-	h = (void *)f.payload;
-	memset(h, 0, sizeof(*h));
-	memcpy(h->nonce, c->reply.nonce, sizeof(h->nonce));
-	send_frame(c, &f);
+	send_frame(c, fill_ready(c, &f, no_mac));
 }
 
 /* Session 1. */

@@ -60,17 +60,25 @@ static inline void cq_pause(void)
 }
 
 void bail(const char *what);
+/* A command, which must succeed. */
+void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The number that a command prints. */
+long shell_number(const char *text);
 int next_event(struct conn *c, int ms);
 void good_request(struct rchar_wire_privdata *r);
+void good_reply(struct rchar_wire_privdata *r, const struct rchar_wire_privdata *request);
 void setup_qp(struct conn *c);
 void wait_for_request(struct conn *c, const char *port);
 void dial_prepare(struct conn *c);
+void dial_as(struct conn *c, const struct rchar_wire_privdata *req, int len, uint32_t qpn);
 void dial_begin(struct conn *c, const struct rchar_wire_privdata *req, int len);
 int dial_end(struct conn *c);
 int dial(struct conn *c, const struct rchar_wire_privdata *req, int len);
 void hang_up(struct conn *c);
 void send_raw(struct conn *c, const void *data, int len);
 void fill(struct conn *c, struct frame *f, int op, uint32_t session, uint32_t len);
+/* READY, with that MAC; returns the frame. */
+struct frame *fill_ready(struct conn *c, struct frame *f, const uint8_t *mac);
 void send_frame(struct conn *c, struct frame *f);
 int receive(struct conn *c, struct frame *f, int ms);
 int receive_op(struct conn *c, struct frame *f, int op);

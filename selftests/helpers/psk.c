@@ -95,3 +95,13 @@ void psk_greetings(uint8_t *hello_mac, uint8_t *ready_mac, const struct psk_tran
 	psk_hash(hello_mac, k->mac, "rchar1 hello", t, sizeof(*t), NULL, 0);
 	psk_hash(ready_mac, k->mac, "rchar1 ready", t, sizeof(*t), hello_mac, PSK_MAC_LEN);
 }
+
+void psk_await(struct conn *c, struct psk_transcript *t, const char *port)
+{
+	memset(t, 0, sizeof(*t));
+	wait_for_request(c, port);
+	setup_qp(c);
+	t->request = c->reply;
+	psk_ends(t, c, false);
+	good_reply(&t->reply, &t->request);
+}

@@ -43,4 +43,7 @@ void psk_reply_tag(uint8_t *tag, const struct psk_transcript *t, const struct ps
 void psk_greetings(uint8_t *hello_mac, uint8_t *ready_mac, const struct psk_transcript *t,
 		   const struct psk *k);
 
+/* Waits for a request to that port, and prepares a reply without a key. */
+void psk_await(struct conn *c, struct psk_transcript *t, const char *port);
+
 #endif /* PSK_H */
