@@ -66,6 +66,8 @@ void no_op(int sig);
 void interrupt_with(const struct sigaction *sa);
 char *half_mapped(void);
 long largest(const char *command, const char *key);
+pid_t reset_links(const char *counter);
+bool resetting(pid_t pid);
 long rx_memory(void);
 void pattern(char *buf, size_t len, uint64_t at);
 bool has_pattern(const char *buf, size_t len, uint64_t at);

@@ -195,6 +195,43 @@ long largest(const char *command, const char *key)
 	return most;
 }
 
+static long counter_of_there(const char *key)
+{
+	return largest("rchar -j stats there", key);
+}
+
+/*
+ * Resets the links of who connects four times, each time after a counter of 'there' has grown. In
+ * another process: the end of its children interrupts nothing here.
+ */
+pid_t reset_links(const char *counter)
+{
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (pid)
+		return pid;
+	for (int i = 0; i < 4; i++) {
+		long connects = largest("rchar -j link", "connects"), moved;
+
+		sh("for l in $(rchar link | sed -n 's/: to.*//p'); do rchar link reset $l; done");
+		EVENTUALLY(largest("rchar -j link", "connects") > connects);
+		moved = counter_of_there(counter);
+		EVENTUALLY(counter_of_there(counter) > moved);
+	}
+	_exit(0);
+}
+
+bool resetting(pid_t pid)
+{
+	int status;
+
+	if (!waitpid(pid, &status, WNOHANG))
+		return true;
+	CHECK(status == 0);
+	return false;
+}
+
 /* Most of the memory that any session holds for its reader. */
 long rx_memory(void)
 {

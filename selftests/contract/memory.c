@@ -520,55 +520,37 @@ TEST(a_deleted_import_is_enodev)
 	EVENTUALLY(!system("rchar show here | grep -q 'sessions 0'"));
 }
 
-static void reset_links(void)
-{
-	sh("for l in $(rchar link | sed -n 's/: to.*//p'); do rchar link reset $l; done");
-}
-
-static void *reset_now_and_then(void *arg)
-{
-	while (!*(volatile bool *)arg) {
-		/* So often: operations get on in between. */
-		usleep(200000);
-		reset_links();
-	}
-	return NULL;
-}
-
 TEST(memory_operations_survive_a_lost_link)
 {
 	static char back[200000];
-	pthread_t thread;
-	bool stop = false;
 	int far, near;
+	pid_t pid;
 
 	regions(&far, &near, "size 1m");
-	pthread_create(&thread, NULL, reset_now_and_then, &stop);
-	for (int i = 0; i < 100; i++) {
+	pid = reset_links("tx_bytes");
+	for (int i = 0; resetting(pid); i++) {
 		pattern(big, sizeof(back), i);
 		CHECK(pwrite(far, big, sizeof(back), i) == sizeof(back));
 		CHECK(pread(far, back, sizeof(back), i) == sizeof(back));
 		CHECK(has_pattern(back, sizeof(back), i));
 	}
-	stop = true;
-	pthread_join(thread, NULL);
 }
 
 TEST(an_atomic_is_never_executed_twice)
 {
-	pthread_t thread, adder;
-	uint64_t word;
-	bool stop = false;
+	pthread_t adder;
+	uint64_t word, n;
 	int far, near;
+	pid_t pid;
 
 	regions(&far, &near, "size 1m");
-	pthread_create(&thread, NULL, reset_now_and_then, &stop);
-	pthread_create(&adder, NULL, add_thousand, &far);
-	add_thousand(&far);
-	pthread_join(adder, NULL);
-	stop = true;
-	pthread_join(thread, NULL);
-	CHECK(pread(near, &word, 8, 8) == 8 && word == 2000);
+	pid = reset_links("calls");
+	for (n = 0; resetting(pid); n += 2000) {
+		pthread_create(&adder, NULL, add_thousand, &far);
+		add_thousand(&far);
+		pthread_join(adder, NULL);
+	}
+	CHECK(pread(near, &word, 8, 8) == 8 && word == n);
 }
 
 /* Killed with requests under way: they end, and nothing stays pinned. */
