@@ -35,3 +35,28 @@ pair() {
 	# shellcheck disable=SC2086 # words
 	on b rchar add "$1" "$2" connect 10.0.0.1 $4
 }
+
+# moves NAME READ WRITE NUMBER - what b writes to its channel arrives on a: rio READ and rio WRITE,
+# which count in bytes or messages
+moves() {
+	rio "$2" "/dev/rchar/$1" 77 >/tmp/got &
+	local reader=$!
+	on b rio "$3" "/dev/rchar/$1" 77 "$4"
+	wait $reader
+	[ "$(cat /tmp/got)" = "$4" ]
+}
+
+# survives_loss NAME - the only link is reset three times while a stream moves bytes
+survives_loss() {
+	rio read "/dev/rchar/$1" 77 >/tmp/got &
+	local reader=$!
+	on b rio write "/dev/rchar/$1" 77 134217728 &
+	local writer=$! i
+	for i in 1 2 3; do
+		until_moving a "$1" rx_bytes $writer
+		rchar link reset "$(rchar link | sed -n 's/: from.*//p')"
+	done
+	wait $writer
+	wait $reader
+	[ "$(cat /tmp/got)" = 134217728 ]
+}

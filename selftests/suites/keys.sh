@@ -315,17 +315,7 @@ full_lists_are_shown() {
 links_survive_loss_with_keys() {
 	pair s stream "keys kb" "key kb"
 	until_true is_state s up b
-	rio read /dev/rchar/s 77 >/tmp/got &
-	local reader=$!
-	on b rio write /dev/rchar/s 77 134217728 &
-	local writer=$! i
-	for i in 1 2 3; do
-		until_moving a s rx_bytes $writer
-		rchar link reset "$(rchar link | sed -n 's/: from.*//p')"
-	done
-	wait $writer
-	wait $reader
-	[ "$(cat /tmp/got)" = 134217728 ]
+	survives_loss s
 	clean
 }
 
