@@ -18,6 +18,8 @@ KDIR    ?= /lib/modules/$(KERNEL)/build
 # y: a test build with extra checks, fault injection and debug messages. A test build does not
 # retry a SEND when the peer has no receive buffer, so a miscounted credit breaks the connection.
 DEBUG   ?= n
+# The folder of the module: the benchmark has another one.
+MODULE  ?= $(CURDIR)
 
 .PHONY: help
 help: ## this list
@@ -39,7 +41,7 @@ deps-build: ## install what building alone needs, for hosts that use it
 .PHONY: module
 module: ## build the kernel module rdma_char.ko (KERNEL=, KDIR=, DEBUG=y)
 	@[ -e "$(KDIR)/Makefile" ] || { echo "no kernel headers at $(KDIR): install linux-headers-$(KERNEL), or 'make deps'" >&2; exit 1; }
-	$(MAKE) -C $(KDIR) M=$(CURDIR) RCHAR_DEBUG=$(DEBUG) modules
+	$(MAKE) -C $(KDIR) M=$(MODULE) RCHAR_DEBUG=$(DEBUG) modules
 
 .PHONY: tools
 tools: ## build the tools rchar and rchar-perf

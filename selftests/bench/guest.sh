@@ -6,7 +6,7 @@
 hosts=$1 rounds=$2 seconds=$3
 shift 3
 cd /root || exit
-for part in lib stream latency memory scale; do
+for part in lib stream latency memory scale private; do
 	# shellcheck source=/dev/null
 	. bench/$part.sh
 done
@@ -36,6 +36,7 @@ rchar-perf serve tcp:10.0.0.1:7001 &
 "${rsockets[@]}" rchar-perf serve tcp:10.0.0.1:7003 &
 sleep 0.5
 [[ " $* " != *" memory "* ]] || prepare_memory
+[[ " $* " != *" private "* ]] || prepare_private
 if [[ " $* " = *" latency "* ]] && [ "$hosts" = 2 ]; then
 	modprobe -a rds_rdma && on b modprobe -a rds_rdma && rds=1
 fi

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """report.py LOGS FOLDER - tables and plots of what the benchmark measured.
 
-LOGS holds one file for each configuration, with lines "@ section row who unit value".
+LOGS holds one file for each configuration, with lines "@ section row who unit value". A report of
+which nothing was measured stays as it is.
 Medians of the rounds, with their spread; nothing is entered by hand. matplotlib draws: it
 writes SVG that is the same for the same numbers.
 """
@@ -21,6 +22,11 @@ matplotlib.rcParams.update({"svg.hashsalt": "rdma_char", "font.size": 9,
                             "svg.fonttype": "none"})
 import matplotlib.pyplot as plt  # noqa: E402
 
+# Reports: the file's name, its title, its configurations.
+REPORTS = [
+    ("report", "Performance", ("one", "scale", "two", "count", "idle", "worst")),
+    ("privacy", "Performance of keys and encryption", ("private", "private-count")),
+]
 CONFIGS = [
     ("one", "One machine with itself, 2 virtual CPUs"),
     ("scale", "One machine with itself, many sessions"),
@@ -28,6 +34,8 @@ CONFIGS = [
     ("count", "Instructions"),
     ("idle", "While nothing happens"),
     ("worst", "Beside the worst peers and programs"),
+    ("private", "Two machines, 1 virtual CPU each"),
+    ("private-count", "Instructions"),
 ]
 TITLES = {
     "stream": "Bandwidth of one session, MB/s",
@@ -76,6 +84,14 @@ AT_MOST = [
     (("count", "count", "read 4096 bytes, depth 32", "rchar memory", "instructions"), 1.0,
      ("count", "count", "read 4096 bytes, depth 32", "ib_read_bw", "instructions")),
 ] + [
+    (("private-count", "count", row, "rchar stream, key", "instructions"), 1.05,
+     ("private-count", "count", row, STREAM, "instructions"))
+    for row in ("stream, 65536 bytes", "64 bytes there and back", "open() or connect")
+] + [
+    (("private-count", "count", row, "rchar stream, encrypted", "instructions"), 1.0,
+     ("private-count", "count", row, "TCP, WireGuard", "instructions"))
+    for row in ("stream, 65536 bytes", "64 bytes there and back")
+] + [
     (("worst", "worst", row, "round trip", "p50 us"), 5.0, ("worst", "worst", "nothing", "round trip", "p50 us"))
     for row in ["peer: " + test for test in ("half-open", "partial", "unanswered", "open-reset", "backlog", "links", "pool")] +
                ["program: " + what for what in ("writes without an end", "fills a window of 256 MiB", "12,000 files",
@@ -83,13 +99,18 @@ AT_MOST = [
 ]
 
 
+# What of an encrypted block is neither in the plain one nor the cipher's: ours. The parts of it.
+PRIVATE = ("private-count", "count", "stream, 65536 bytes")
+OURS_AT_MOST = 0.05
+
+
 class Results:
     """Values by configuration, section, row, who and unit, in the order measured."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, configs):
         self.values = collections.OrderedDict()
         self.notes = []
-        for config, _ in CONFIGS:
+        for config in configs:
             path = os.path.join(folder, config + ".log")
             if os.path.exists(path):
                 self.read(config, path)
@@ -266,6 +287,18 @@ def targets(results):
     return rows
 
 
+def overhead(results):
+    """The row of what encryption costs around its cipher, if that was measured."""
+    whole, plain, cipher = (results.median(*PRIVATE, who, "instructions")
+                            for who in ("rchar stream, encrypted", STREAM, "the cipher alone"))
+    if whole is None or plain is None or cipher is None:
+        return []
+    ours = (whole - plain - cipher) / whole
+    return [["rchar stream, encrypted: 65536 bytes, instructions beyond the plain stream's and the "
+             "cipher's", f"rchar stream, encrypted: 65536 bytes, at most {OURS_AT_MOST} x",
+             f"{ours:.3f} x", "met" if ours <= OURS_AT_MOST else "missed"]]
+
+
 def command(*words):
     try:
         return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
@@ -282,11 +315,11 @@ def heading(text, mark):
     return [text, mark * len(text), ""]
 
 
-def report(results, folder):
+def report(results, folder, base, title):
     counted = [k for k in results.values if len(results.values[k]) > 1]
     noisy = [k for k in counted if results.spread(*k) > NOISY]
     out = [".. SPDX-License-Identifier: GPL-2.0", ".. Written by selftests/bench/report.py.", ""]
-    out += ["===========", "Performance", "===========", "",
+    out += ["=" * len(title), title, "=" * len(title), "",
             "Written by ``make bench``, all of it. Each value is the median of "
             "the rounds, with the least and the greatest; a round measures everything "
             "once, in the same boot. The machines are emulated, and the RDMA device is "
@@ -298,15 +331,15 @@ def report(results, folder):
         [["", note] for note in results.notes])
     out += [f"{len(noisy)} of {len(counted)} values vary by more than half of their median"
             + (": this run was noisy." if len(noisy) > len(counted) / 5 else "."), ""]
-    rows = targets(results)
+    rows = targets(results) + overhead(results)
     if rows:
         out += heading("Targets", "=")
         out += table(["what", "beside", "measured", ""], rows)
-    for config, title in CONFIGS:
+    for config, words in CONFIGS:
         sections = unique(k[1] for k in results.values if k[0] == config)
         if not sections:
             continue
-        out += heading(title, "=")
+        out += heading(words, "=")
         for section in sections:
             if len(sections) > 1:
                 out += heading(TITLES[section], "-")
@@ -315,9 +348,9 @@ def report(results, folder):
             for name in plots(results, config, section, folder):
                 out += [f".. image:: {name}", ""]
             out += section_tables(results, config, section)
-    with open(os.path.join(folder, "report.rst"), "w", encoding="utf-8") as file:
+    with open(os.path.join(folder, base + ".rst"), "w", encoding="utf-8") as file:
         file.write("\n".join(out).rstrip() + "\n")
-    print(f"{len(results.values)} values, {len(noisy)} noisy: {folder}/report.rst")
+    print(f"{len(results.values)} values, {len(noisy)} noisy: {folder}/{base}.rst")
     for row in rows:
         print("  " + " | ".join(row))
 
@@ -325,10 +358,14 @@ def report(results, folder):
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    results = Results(sys.argv[1])
-    if not results.values:
+    measured = False
+    for base, title, configs in REPORTS:
+        results = Results(sys.argv[1], configs)
+        if results.values:
+            report(results, sys.argv[2], base, title)
+            measured = True
+    if not measured:
         sys.exit("report.py: nothing was measured")
-    report(results, sys.argv[2])
 
 
 if __name__ == "__main__":
