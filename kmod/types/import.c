@@ -21,6 +21,8 @@
 #define PIN_MIN	     PAGE_SIZE
 /* Most bytes of one copied transfer. */
 #define BOUNCE_MAX   (64u << 10)
+/* Most reads and writes of a session that threads of the kernel execute. */
+#define RUN_MAX	     32
 /* Most bytes of one transfer of a program's memory. */
 #define TRANSFER_MAX ((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
 
@@ -272,6 +274,28 @@ static ssize_t import_sync_rw(struct rchar_session *s, struct kiocb *iocb, struc
 	return done ?: ret;
 }
 
+static ssize_t move_by_calls(struct rchar_transfer *t, struct iov_iter *iter)
+{
+	struct rchar_import *import = import_of(t->session);
+	ssize_t ret = rchar_calls_transfer(t->session, &import->calls, t->io.offset, iter,
+					   t->io.len, t->io.write);
+
+	atomic_dec(&import->running);
+	return ret;
+}
+
+/* An encrypted link: a thread of ours sends the calls and copies. */
+static bool run_by_calls(struct rchar_session *s, struct rchar_transfer *t, struct kiocb *iocb)
+{
+	struct rchar_import *import = import_of(s);
+
+	if (atomic_inc_return(&import->running) <= RUN_MAX &&
+	    rchar_transfer_run(t, iocb, move_by_calls))
+		return true;
+	atomic_dec(&import->running);
+	return false;
+}
+
 /* Submit an asynchronous transfer. Return -EAGAIN if the request cannot be asynchronous. */
 static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
 			size_t len, bool write)
@@ -285,14 +309,19 @@ static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_
 	if (IS_ERR(t))
 		return -EAGAIN;
 	/* Submit all or nothing: a part would complete as a short transfer inside the region. */
-	if (t->io.len < len) {
-		iov_iter_revert(iter, before - iov_iter_count(iter));
+	if (t->io.len < len)
+		goto err_put;
+	if (!s->link->encrypted) {
+		rchar_transfer_start(t, iocb);
 		rchar_transfer_put(t);
-		return -EAGAIN;
+		return -EIOCBQUEUED;
 	}
-	rchar_transfer_start(t, iocb);
+	if (run_by_calls(s, t, iocb))
+		return -EIOCBQUEUED;
+err_put:
+	iov_iter_revert(iter, before - iov_iter_count(iter));
 	rchar_transfer_put(t);
-	return -EIOCBQUEUED;
+	return -EAGAIN;
 }
 
 /* An encrypted link: no memory is registered, and the exporter's kernel moves the bytes. */
@@ -324,15 +353,17 @@ static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
 	len = import_limit(s, iocb->ki_pos, iov_iter_count(iter), write);
 	if (len <= 0)
 		return len;
-	/* What must not wait is left to a thread of io_uring. */
-	if (s->link->encrypted)
-		return nowait ? -EAGAIN : import_call_rw(s, iocb, iter, len, write);
 	if (!is_sync_kiocb(iocb)) {
 		ret = async_rw(s, iocb, iter, len, write);
 		if (ret != -EAGAIN)
 			return ret;
 	}
-	return nowait ? -EAGAIN : import_sync_rw(s, iocb, iter, len, write);
+	/* What must not wait is left to a thread of io_uring. */
+	if (nowait)
+		return -EAGAIN;
+	if (s->link->encrypted)
+		return import_call_rw(s, iocb, iter, len, write);
+	return import_sync_rw(s, iocb, iter, len, write);
 }
 
 static ssize_t import_read_iter(struct kiocb *iocb, struct iov_iter *to)

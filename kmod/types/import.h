@@ -15,6 +15,7 @@ struct rchar_type;
  * @access: enum rchar_access of the region
  * @atomics: enum rchar_atomics of the region
  * @calls: calls that wait for RESULT
+ * @running: asynchronous reads and writes that threads of the kernel execute by calls
  * @mm: address space of the program that called open(), or NULL. The session holds a reference
  *	to the structure, so transfers to this address space do not take another reference.
  */
@@ -23,6 +24,7 @@ struct rchar_import {
 	u32 access;
 	u32 atomics;
 	struct rchar_calls calls;
+	atomic_t running;
 	struct mm_struct *mm;
 };
 

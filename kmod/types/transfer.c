@@ -19,6 +19,15 @@
  */
 static struct workqueue_struct *transfer_wq;
 
+/*
+ * Runs transfers that a function moves, and that may so wait for the peer. No work on this queue
+ * may wait for another: RUN_MAX of them are fewer than the queue runs at once, on each of four
+ * nodes (wq_update_node_max_active() in kernel/workqueue.c).
+ */
+#define RUN_MAX 128
+static struct workqueue_struct *run_wq;
+static atomic_t running;
+
 /* May sleep if @dirty is set. Must not run in a soft interrupt if @t->mm_held is set. */
 static void release_pages_of(struct rchar_transfer *t, bool dirty)
 {
@@ -152,10 +161,9 @@ struct rchar_transfer *rchar_transfer_create(struct rchar_session *session, stru
 }
 
 /* Add memory within one page. Extend the last vector if the new memory directly follows. */
-static void transfer_add_vec(struct rchar_transfer *t, unsigned int *nr, struct page *page, u32 at,
-			     u32 len)
+static void transfer_add_vec(struct rchar_transfer *t, struct page *page, u32 at, u32 len)
 {
-	struct bio_vec *last = *nr ? &t->vecs[*nr - 1] : NULL;
+	struct bio_vec *last = t->nr_vecs ? &t->vecs[t->nr_vecs - 1] : NULL;
 
 	t->io.len += len;
 	if (last && page_to_phys(last->bv_page) + last->bv_offset + last->bv_len ==
@@ -163,11 +171,10 @@ static void transfer_add_vec(struct rchar_transfer *t, unsigned int *nr, struct 
 		last->bv_len += len;
 		return;
 	}
-	t->vecs[(*nr)++] = (struct bio_vec){ page, len, at };
+	t->vecs[t->nr_vecs++] = (struct bio_vec){ page, len, at };
 }
 
-static int transfer_pin_some(struct rchar_transfer *t, unsigned int *nr, struct iov_iter *iter,
-			     size_t len)
+static int transfer_pin_some(struct rchar_transfer *t, struct iov_iter *iter, size_t len)
 {
 	unsigned long addr = rchar_compat_iter_addr(iter);
 	u32 at = offset_in_page(addr);
@@ -180,7 +187,7 @@ static int transfer_pin_some(struct rchar_transfer *t, unsigned int *nr, struct 
 		return got;
 	for (i = 0; i < got; i++, at = 0) {
 		n = min_t(size_t, len - done, PAGE_SIZE - at);
-		transfer_add_vec(t, nr, t->pages[t->nr_pages++], at, n);
+		transfer_add_vec(t, t->pages[t->nr_pages++], at, n);
 		done += n;
 	}
 	iov_iter_advance(iter, done);
@@ -195,14 +202,13 @@ static int transfer_pin(struct rchar_transfer *t, struct iov_iter *iter, size_t 
 			const struct mm_struct *kept)
 {
 	struct mm_struct *mm = current->mm;
-	unsigned int nr = 0;
 	int ret = 0, i;
 
 	while (!ret && t->io.len < len && t->nr_pages < t->max_pages) {
 		size_t n = min(len - t->io.len, rchar_compat_iter_len(iter));
 
 		if (n)
-			ret = transfer_pin_some(t, &nr, iter, n);
+			ret = transfer_pin_some(t, iter, n);
 		else
 			iov_iter_advance(iter, 0); /* past an empty segment */
 	}
@@ -262,15 +268,13 @@ struct rchar_transfer *rchar_transfer_pin(struct rchar_session *session, struct 
  */
 int rchar_transfer_bounce(struct rchar_transfer *t, size_t len)
 {
-	unsigned int nr = 0;
-
 	while (t->io.len < len) {
 		struct page *page = alloc_page(RCHAR_GFP_PROGRAM);
 
 		if (!page)
 			return -ENOMEM;
 		t->pages[t->nr_pages++] = page;
-		transfer_add_vec(t, &nr, page, 0, min_t(size_t, len - t->io.len, PAGE_SIZE));
+		transfer_add_vec(t, page, 0, min_t(size_t, len - t->io.len, PAGE_SIZE));
 	}
 	return 0;
 }
@@ -326,21 +330,65 @@ int rchar_transfer_wait(struct rchar_transfer *t)
 	return t->io.error;
 }
 
+static void run_work(struct work_struct *work)
+{
+	struct rchar_transfer *t = container_of(work, struct rchar_transfer, work);
+	struct iov_iter iter;
+	ssize_t ret;
+
+	iov_iter_bvec(&iter, t->io.write ? WRITE : READ, t->vecs, t->nr_vecs, t->io.len);
+	ret = t->move(t, &iter);
+	if (ret < 0)
+		t->io.error = ret;
+	else
+		t->io.len = ret;
+	atomic_dec(&running);
+	transfer_finish(t, !t->io.write);
+}
+
 /**
- * rchar_transfer_init() - create the workqueue at module load
+ * rchar_transfer_run() - let a thread of the kernel execute a transfer
+ * @t: the transfer, with pages; on success the caller's reference is the thread's
+ * @iocb: request to complete at the end of the transfer
+ * @move: moves the bytes; may sleep
+ *
+ * Return: false when too many transfers run this way.
+ */
+bool rchar_transfer_run(struct rchar_transfer *t, struct kiocb *iocb, rchar_transfer_move *move)
+{
+	if (atomic_inc_return(&running) > RUN_MAX) {
+		atomic_dec(&running);
+		return false;
+	}
+	t->iocb = iocb;
+	t->move = move;
+	INIT_WORK(&t->work, run_work);
+	queue_work(run_wq, &t->work);
+	return true;
+}
+
+/**
+ * rchar_transfer_init() - create the workqueues at module load
  *
  * Return: 0 or -ENOMEM.
  */
 int rchar_transfer_init(void)
 {
 	transfer_wq = alloc_workqueue("rchar_transfer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return transfer_wq ? 0 : -ENOMEM;
+	run_wq = alloc_workqueue("rchar_run", WQ_UNBOUND, RUN_MAX * 4);
+	if (transfer_wq && run_wq)
+		return 0;
+	rchar_transfer_exit();
+	return -ENOMEM;
 }
 
 /**
- * rchar_transfer_exit() - destroy the workqueue at module unload, after the last session
+ * rchar_transfer_exit() - destroy the workqueues at module unload, after the last session
  */
 void rchar_transfer_exit(void)
 {
-	destroy_workqueue(transfer_wq);
+	if (run_wq)
+		destroy_workqueue(run_wq);
+	if (transfer_wq)
+		destroy_workqueue(transfer_wq);
 }

@@ -578,10 +578,7 @@ TEST(a_killed_program_leaves_nothing_pinned)
 				io_getevents(ctx, 1, 32, done, NULL);
 			}
 		}
-		/* Calls pin nothing. */
-		if (!encrypted())
-			EVENTUALLY(
-				!system("rchar -j show there | grep -q '\"pinned_bytes\":[1-9]'"));
+		EVENTUALLY(!system("rchar -j show there | grep -q '\"pinned_bytes\":[1-9]'"));
 		kill(pid, SIGKILL);
 		CHECK(waitpid(pid, &status, 0) == pid);
 	}
