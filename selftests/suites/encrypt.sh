@@ -221,11 +221,12 @@ all_is_moving() {
 	until_true has_all_moved
 }
 
-# On a kernel that can: one in so many mappings, posts and objects of connections fails.
+# On a kernel that can: one in so many mappings, posts and objects of connections fails. Quietly: a
+# report of an injected fault looks like a kernel's complaint.
 faults() { # INTERVAL; 0: no more
 	local script="for f in /sys/kernel/debug/rdma_char/fail_*; do
 		[ -d \$f ] || continue
-		echo $1 >\$f/interval; echo -1 >\$f/times; echo $(($1 ? 100 : 0)) >\$f/probability
+		echo 0 >\$f/verbose; echo $1 >\$f/interval; echo -1 >\$f/times; echo $(($1 ? 100 : 0)) >\$f/probability
 	done"
 
 	eval "$script"
