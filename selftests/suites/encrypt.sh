@@ -242,38 +242,35 @@ a_unloads_and_loads() {
 }
 
 # Devices, channels, the peer and the modules go while frames are being sealed, and while the other
-# side goes, too. What is not freed, the unload at the end tells. More rounds on the slow kernels,
-# which see more.
+# side goes, too. What is not freed, the unload at the end tells.
 everything_goes_and_comes_back() {
-	local traffic reader i
+	local traffic reader
 
 	a_listens
 	b_connects
 	traffic_begins
 	reader_begins
 	faults 3000
-	for ((i = 0; i < ${VM_PATIENCE:-1}; i++)); do
-		all_is_moving
-		rdma-del
-		rdma-add
-		all_is_moving
-		on b 'rdma-del; rdma-add'
-		all_is_moving
-		rchar del all
-		a_listens
-		all_is_moving
-		on b rchar del all
-		b_connects
-		all_is_moving
-		on b 'rdma-del; rdma-add' &
-		rchar del all
-		rdma-del
-		rdma-add
-		on b rchar del all
-		a_listens
-		wait $!
-		b_connects
-	done
+	all_is_moving
+	rdma-del
+	rdma-add
+	all_is_moving
+	on b 'rdma-del; rdma-add'
+	all_is_moving
+	rchar del all
+	a_listens
+	all_is_moving
+	on b rchar del all
+	b_connects
+	all_is_moving
+	on b 'rdma-del; rdma-add' &
+	rchar del all
+	rdma-del
+	rdma-add
+	on b rchar del all
+	a_listens
+	wait $!
+	b_connects
 	faults 0
 	all_is_moving
 	vm-host restart b
