@@ -18,13 +18,13 @@
 #include "transfer.h"
 
 /* Synchronous requests pin memory for at least this many bytes. Fewer bytes are copied. */
-#define PIN_MIN	     PAGE_SIZE
+#define PIN_MIN	       PAGE_SIZE
 /* Most bytes of one copied transfer. */
-#define BOUNCE_MAX   (64u << 10)
-/* Most reads and writes of a session that threads of the kernel execute. */
-#define RUN_MAX	     32
+#define BOUNCE_MAX     (64u << 10)
+/* Most asynchronous reads and writes of a session that threads of the kernel execute at once. */
+#define RUN_OF_SESSION 32
 /* Most bytes of one transfer of a program's memory. */
-#define TRANSFER_MAX ((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
+#define TRANSFER_MAX   ((RCHAR_TRANSFER_PAGES - 1) * PAGE_SIZE)
 
 /* ---- session state ---- */
 
@@ -289,7 +289,7 @@ static bool run_by_calls(struct rchar_session *s, struct rchar_transfer *t, stru
 {
 	struct rchar_import *import = import_of(s);
 
-	if (atomic_inc_return(&import->running) <= RUN_MAX &&
+	if (atomic_inc_return(&import->running) <= RUN_OF_SESSION &&
 	    rchar_transfer_run(t, iocb, move_by_calls))
 		return true;
 	atomic_dec(&import->running);

@@ -31,7 +31,7 @@ count '64 bytes there and back' 'TCP' "$(rchar-perf latency tcp:10.0.0.1:7000 -n
 serve ib_send_lat -s 64 -n 200 -e -F -d $device
 count '64 bytes there and back' 'ib_send_lat -e' "$(ib_send_lat -s 64 -n 200 -e -F -d $device 10.0.0.1 | awk '/^ *64 / { print $5 * 2 }')"
 end_server
-count 'open() until it is open' 'rchar stream' "$(rchar-perf open /dev/rchar/cli -n 100 -j | grep -o '"open_us":{[^}]*}' | field p50)"
+count 'open() until it is open' 'rchar stream' "$(rchar-perf open /dev/rchar/cli -n 100 -j | median_of open_us)"
 for depth in 1 32; do
 	count "read 4096 bytes, depth $depth" 'rchar memory' "$(bandwidth /dev/rchar/mem 4096 -d $depth)"
 	count "read 4096 bytes, depth $depth" 'ib_read_bw' "$(perftest_bandwidth ib_read_bw -s 4096 -t $depth)"

@@ -3,11 +3,11 @@
 # There and back, and opening. Sourced by guest.sh. Peers that give half a round trip are
 # counted twice.
 
-rchar_latency() { # WHO ENDPOINT SIZE
+perf_latency() { # WHO ENDPOINT SIZE [PREFIX]...
 	local out before
 
 	before=$(busy)
-	out=$(on "$client" "rchar-perf latency $2 -s $3 -n $repeats -j")
+	out=$(of_client "${*:4} rchar-perf latency $2 -s $3 -n $repeats -j")
 	result latency "$3" "$1" us "$(field p50 <<<"$out")"
 	result latency "$3" "$1" 'p99 us' "$(field p99 <<<"$out")"
 	result latency "$3" "$1" 'CPU us/op' $((($(busy) - before) * 1000 / repeats))
@@ -52,11 +52,11 @@ measure_latency() {
 	qperf >/dev/null 2>&1 &
 	local qperf=$!
 	for size in 64 1024 4096; do
-		rchar_latency 'rchar stream' /dev/rchar/stream-cli $size
+		perf_latency 'rchar stream' /dev/rchar/stream-cli $size
 		send_latency $size
-		rchar_latency 'rchar message' /dev/rchar/message-cli $size
+		perf_latency 'rchar message' /dev/rchar/message-cli $size
 		rstream_latency $size
-		rchar_latency 'TCP' tcp:10.0.0.1:7000 $size
+		perf_latency 'TCP' tcp:10.0.0.1:7000 $size
 		qperf_latency $size tcp_lat 'TCP, qperf' ''
 		qperf_latency $size rc_lat 'RC, qperf' '-cm 1'
 		[ "$rds" = 0 ] || rds_latency $size
@@ -65,12 +65,12 @@ measure_latency() {
 	wait $qperf 2>/dev/null
 }
 
-rchar_open() { # WHO ENDPOINT [PREFIX]...
+perf_open() { # WHO ENDPOINT [PREFIX]...
 	local out
 
-	out=$(on "$client" "${*:3} rchar-perf open $2 -n 100 -j")
-	result open 'open() or connect' "$1" us "$(grep -o '"open_us":{[^}]*}' <<<"$out" | field p50)"
-	result open 'and the first byte of an answer' "$1" us "$(grep -o '"first_byte_us":{[^}]*}' <<<"$out" | field p50)"
+	out=$(of_client "${*:3} rchar-perf open $2 -n 100 -j")
+	result open 'open() or connect' "$1" us "$(median_of open_us <<<"$out")"
+	result open 'and the first byte of an answer' "$1" us "$(median_of first_byte_us <<<"$out")"
 }
 
 # All its steps of one connection, from the resolve to the established state.
@@ -83,8 +83,8 @@ cmtime_open() {
 }
 
 measure_open() {
-	rchar_open 'rchar stream' /dev/rchar/stream-cli
-	rchar_open 'TCP' tcp:10.0.0.1:7000
-	rchar_open 'rsockets' tcp:10.0.0.1:7003 "${rsockets[@]}"
+	perf_open 'rchar stream' /dev/rchar/stream-cli
+	perf_open 'TCP' tcp:10.0.0.1:7000
+	perf_open 'rsockets' tcp:10.0.0.1:7003 "${rsockets[@]}"
 	cmtime_open
 }

@@ -8,6 +8,9 @@ result() {
 	[ -z "$5" ] || printf '@\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" "$5"
 }
 
+# median_of PART - of the times of a part of JSON
+median_of() { grep -o "\"$1\":{[^}]*}" | field p50; }
+
 note() { printf '#\t%s\n' "$*"; }
 
 field() { grep -o "\"$1\":[0-9.e+-]*" | head -n1 | cut -d: -f2; }	# of JSON

@@ -47,7 +47,7 @@ while IFS='|' read -r who prefix endpoint; do
 	done
 	count '64 bytes there and back' "$who" "$($prefix rchar-perf latency "$endpoint" -n 200 -j | field p50)"
 	count 'open() or connect' "$who" \
-		"$($prefix rchar-perf open "$endpoint" -n 100 -j | grep -o '"open_us":{[^}]*}' | field p50)"
+		"$($prefix rchar-perf open "$endpoint" -n 100 -j | median_of open_us)"
 done < <(kinds 10.9.0.2)
 for size in 1024 65536; do
 	count_cipher $size

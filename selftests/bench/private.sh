@@ -59,18 +59,13 @@ prepare_private() {
 }
 
 measure_private() {
-	local who prefix endpoint size out before
+	local who prefix endpoint size
 
 	while IFS='|' read -r who prefix endpoint; do
 		for size in 1024 65536 1048576; do
-			before=$(busy)
-			out=$(of_client "$prefix rchar-perf bandwidth $endpoint -s $size -t $seconds -j")
-			result stream "$size" "$who" MB/s "$(field MB/s <<<"$out")"
-			cost stream "$size" "$who" $(($(busy) - before)) "$(field bytes <<<"$out")"
+			perf_stream "$who" "$endpoint" $size "$prefix"
 		done
-		out=$(of_client "$prefix rchar-perf latency $endpoint -s 64 -n $repeats -j")
-		result latency 64 "$who" us "$(field p50 <<<"$out")"
-		out=$(of_client "$prefix rchar-perf open $endpoint -n 100 -j")
-		result open 'open() or connect' "$who" us "$(grep -o '"open_us":{[^}]*}' <<<"$out" | field p50)"
+		perf_latency "$who" "$endpoint" 64 "$prefix"
+		perf_open "$who" "$endpoint" "$prefix"
 	done < <(kinds 10.9.0.1)
 }

@@ -22,20 +22,20 @@ matplotlib.rcParams.update({"svg.hashsalt": "rdma_char", "font.size": 9,
                             "svg.fonttype": "none"})
 import matplotlib.pyplot as plt  # noqa: E402
 
-# Reports: the file's name, its title, its configurations.
+# Reports: the file's name, its title, the titles of its configurations.
 REPORTS = [
-    ("report", "Performance", ("one", "scale", "two", "count", "idle", "worst")),
-    ("privacy", "Performance of keys and encryption", ("private", "private-count")),
-]
-CONFIGS = [
-    ("one", "One machine with itself, 2 virtual CPUs"),
-    ("scale", "One machine with itself, many sessions"),
-    ("two", "Two machines, 1 virtual CPU each"),
-    ("count", "Instructions"),
-    ("idle", "While nothing happens"),
-    ("worst", "Beside the worst peers and programs"),
-    ("private", "Two machines, 1 virtual CPU each"),
-    ("private-count", "Instructions"),
+    ("report", "Performance", {
+        "one": "One machine with itself, 2 virtual CPUs",
+        "scale": "One machine with itself, many sessions",
+        "two": "Two machines, 1 virtual CPU each",
+        "count": "Instructions",
+        "idle": "While nothing happens",
+        "worst": "Beside the worst peers and programs",
+    }),
+    ("privacy", "Performance of keys and encryption", {
+        "private": "Two machines, 1 virtual CPU each",
+        "private-count": "Instructions",
+    }),
 ]
 TITLES = {
     "stream": "Bandwidth of one session, MB/s",
@@ -315,7 +315,7 @@ def heading(text, mark):
     return [text, mark * len(text), ""]
 
 
-def report(results, folder, base, title):
+def report(results, folder, base, title, configs):
     counted = [k for k in results.values if len(results.values[k]) > 1]
     noisy = [k for k in counted if results.spread(*k) > NOISY]
     out = [".. SPDX-License-Identifier: GPL-2.0", ".. Written by selftests/bench/report.py.", ""]
@@ -335,7 +335,7 @@ def report(results, folder, base, title):
     if rows:
         out += heading("Targets", "=")
         out += table(["what", "beside", "measured", ""], rows)
-    for config, words in CONFIGS:
+    for config, words in configs.items():
         sections = unique(k[1] for k in results.values if k[0] == config)
         if not sections:
             continue
@@ -362,7 +362,7 @@ def main():
     for base, title, configs in REPORTS:
         results = Results(sys.argv[1], configs)
         if results.values:
-            report(results, sys.argv[2], base, title)
+            report(results, sys.argv[2], base, title, configs)
             measured = True
     if not measured:
         sys.exit("report.py: nothing was measured")

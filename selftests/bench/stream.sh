@@ -2,13 +2,13 @@
 # shellcheck shell=bash disable=SC2154 # what guest.sh sets
 # Bandwidth, one session, from the client to a. Sourced by guest.sh.
 
-rchar_stream() { # TYPE SIZE NAME
+perf_stream() { # WHO ENDPOINT SIZE [PREFIX]...
 	local out before
 
 	before=$(busy)
-	out=$(on "$client" "rchar-perf bandwidth /dev/rchar/$1-cli -s $2 -t $seconds -j")
-	result stream "$2" "rchar $1" MB/s "$(field MB/s <<<"$out")"
-	cost stream "$2" "rchar $1" $(($(busy) - before)) "$(field bytes <<<"$out")"
+	out=$(of_client "${*:4} rchar-perf bandwidth $2 -s $3 -t $seconds -j")
+	result stream "$3" "$1" MB/s "$(field MB/s <<<"$out")"
+	cost stream "$3" "$1" $(($(busy) - before)) "$(field bytes <<<"$out")"
 }
 
 dd_stream() { # SIZE
@@ -60,9 +60,9 @@ measure_stream() {
 	local size
 
 	for size in 1024 4096 16384 65536 262144 1048576; do
-		rchar_stream stream $size
+		perf_stream 'rchar stream' /dev/rchar/stream-cli $size
 		perftest_stream ib_send_bw $size -e
-		rchar_stream message $size
+		perf_stream 'rchar message' /dev/rchar/message-cli $size
 		perftest_stream ib_write_bw $size ''
 		rstream_stream $size
 		iperf_stream $size

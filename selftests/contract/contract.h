@@ -66,6 +66,7 @@ void no_op(int sig);
 void interrupt_with(const struct sigaction *sa);
 char *half_mapped(void);
 long largest(const char *command, const char *key);
+long counter_of_there(const char *key);
 pid_t reset_links(const char *counter);
 bool resetting(pid_t pid);
 long rx_memory(void);

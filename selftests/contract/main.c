@@ -195,7 +195,7 @@ long largest(const char *command, const char *key)
 	return most;
 }
 
-static long counter_of_there(const char *key)
+long counter_of_there(const char *key)
 {
 	return largest("rchar -j stats there", key);
 }

@@ -60,7 +60,7 @@ static void finish(int cli, struct reader *r, uint64_t written)
 /* Pieces that were read from the writer's memory. */
 static long rndv_sent(void)
 {
-	return largest("rchar -j stats there", "rendezvous_sent");
+	return counter_of_there("rendezvous_sent");
 }
 
 /* From that place in the stream; at an odd address, again and again from the same memory. */
