@@ -115,6 +115,46 @@ void rchar_inject_delay(enum rchar_delay delay)
 	atomic_dec(&nr_delayed);
 }
 
+/* ---- limits ---- */
+
+static u32 limits[__RCHAR_LIMIT_MAX];
+
+static const char *const limit_names[__RCHAR_LIMIT_MAX] = {
+	[RCHAR_LIMIT_SEND_SGE] = "max_send_sge",
+	[RCHAR_LIMIT_RECV_SGE] = "max_recv_sge",
+	[RCHAR_LIMIT_SGE_RD] = "max_sge_rd",
+	[RCHAR_LIMIT_QP_WR] = "max_qp_wr",
+	[RCHAR_LIMIT_CQE] = "max_cqe",
+	[RCHAR_LIMIT_MR] = "max_mr",
+	[RCHAR_LIMIT_REG_PAGES] = "max_fast_reg_page_list_len",
+	[RCHAR_LIMIT_QP_RD_ATOM] = "max_qp_rd_atom",
+	[RCHAR_LIMIT_QP_INIT_RD_ATOM] = "max_qp_init_rd_atom",
+	[RCHAR_LIMIT_ATOMIC_CAP] = "atomic_cap",
+	[RCHAR_LIMIT_KEYLESS_READS] = "keyless_reads",
+};
+
+/**
+ * rchar_inject_limit() - get the limit that a test has set
+ * @limit: the limit
+ *
+ * Return: the limit; U32_MAX when none is set.
+ */
+u32 rchar_inject_limit(enum rchar_limit limit)
+{
+	return READ_ONCE(limits[limit]);
+}
+
+static void init_limits(void)
+{
+	struct dentry *files = debugfs_create_dir("limits", dir);
+	int i;
+
+	for (i = 0; i < __RCHAR_LIMIT_MAX; i++) {
+		limits[i] = U32_MAX;
+		debugfs_create_u32(limit_names[i], 0600, files, &limits[i]);
+	}
+}
+
 /**
  * rchar_inject_init() - create the debugfs files at module load, before any fault point is reached
  */
@@ -125,6 +165,7 @@ void rchar_inject_init(void)
 	dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("objects", 0400, dir, NULL, &objects_fops);
 	init_faults();
+	init_limits();
 	for (i = 0; i < __RCHAR_DELAY_MAX; i++)
 		debugfs_create_u32(delay_names[i], 0600, dir, &delays_us[i]);
 }

@@ -4,7 +4,8 @@
  *
  * The faults are failures that soft devices never cause by themselves. They need a kernel with
  * fault injection; Documentation/fault-injection/ describes how to set them. A delay is a number
- * of microseconds.
+ * of microseconds. A limit makes soft-RoCE behave like an adapter that can do less; the folder
+ * "limits" has one file for each. It is for lanes that are created after it was set.
  *
  * The file "objects" counts the objects that are alive and the bytes held for peers. Its
  * longest_walk is the largest number of list entries that one lookup for a peer visited, and
@@ -13,6 +14,7 @@
 #ifndef RCHAR_INJECT_H
 #define RCHAR_INJECT_H
 
+#include <linux/limits.h>
 #include <linux/types.h>
 
 /**
@@ -47,6 +49,37 @@ enum rchar_delay {
 };
 
 /**
+ * enum rchar_limit - limits of a device that a test can lower, as if the device said so
+ * @RCHAR_LIMIT_SEND_SGE: &ib_device_attr.max_send_sge
+ * @RCHAR_LIMIT_RECV_SGE: &ib_device_attr.max_recv_sge
+ * @RCHAR_LIMIT_SGE_RD: &ib_device_attr.max_sge_rd
+ * @RCHAR_LIMIT_QP_WR: &ib_device_attr.max_qp_wr
+ * @RCHAR_LIMIT_CQE: &ib_device_attr.max_cqe
+ * @RCHAR_LIMIT_MR: &ib_device_attr.max_mr
+ * @RCHAR_LIMIT_REG_PAGES: &ib_device_attr.max_fast_reg_page_list_len; 0: as without
+ *			   IB_DEVICE_MEM_MGT_EXTENSIONS
+ * @RCHAR_LIMIT_QP_RD_ATOM: &ib_device_attr.max_qp_rd_atom
+ * @RCHAR_LIMIT_QP_INIT_RD_ATOM: &ib_device_attr.max_qp_init_rd_atom
+ * @RCHAR_LIMIT_ATOMIC_CAP: &ib_device_attr.atomic_cap; 0: none
+ * @RCHAR_LIMIT_KEYLESS_READS: 0: a READ needs a key of the memory that it writes to, as on iWARP
+ * @__RCHAR_LIMIT_MAX: number of limits
+ */
+enum rchar_limit {
+	RCHAR_LIMIT_SEND_SGE,
+	RCHAR_LIMIT_RECV_SGE,
+	RCHAR_LIMIT_SGE_RD,
+	RCHAR_LIMIT_QP_WR,
+	RCHAR_LIMIT_CQE,
+	RCHAR_LIMIT_MR,
+	RCHAR_LIMIT_REG_PAGES,
+	RCHAR_LIMIT_QP_RD_ATOM,
+	RCHAR_LIMIT_QP_INIT_RD_ATOM,
+	RCHAR_LIMIT_ATOMIC_CAP,
+	RCHAR_LIMIT_KEYLESS_READS,
+	__RCHAR_LIMIT_MAX,
+};
+
+/**
  * rchar_inject_verbs() - return the error of a failing verb, when a test has asked for it
  *
  * Return: 0 or -ENOMEM.
@@ -70,6 +103,7 @@ static inline bool rchar_inject(enum rchar_fault fault)
 
 void rchar_inject_delay(enum rchar_delay delay);
 void rchar_inject_walked(unsigned int entries);
+u32 rchar_inject_limit(enum rchar_limit limit);
 void rchar_inject_init(void);
 void rchar_inject_exit(void);
 
@@ -81,6 +115,11 @@ static inline void rchar_inject_delay(enum rchar_delay delay)
 
 static inline void rchar_inject_walked(unsigned int entries)
 {
+}
+
+static inline u32 rchar_inject_limit(enum rchar_limit limit)
+{
+	return U32_MAX;
 }
 
 static inline void rchar_inject_init(void)

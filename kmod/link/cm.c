@@ -57,11 +57,9 @@ struct rchar_cm_counts rchar_cm_counts(void)
 static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
 		       const struct rdma_conn_param *request)
 {
-	const struct ib_device_attr *attrs = &lane->cm_id->device->attrs;
-
 	memset(param, 0, sizeof(*param));
-	param->responder_resources = min(attrs->max_qp_rd_atom, RCHAR_LANE_RD_ATOMIC);
-	param->initiator_depth = min(attrs->max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC);
+	param->responder_resources = lane->limits.reads_in;
+	param->initiator_depth = lane->limits.reads_out;
 	/* At most the resources of the other side: IBTA vol 1, 12.7.29 and 12.7.30. */
 	if (request) {
 		param->responder_resources = min(param->responder_resources,
@@ -109,7 +107,7 @@ static enum rchar_reason setup_reason(int error)
 {
 	return error == -ENODEV ? RCHAR_REASON_DEVICE_REMOVED :
 	       error == -ENOMEM ? RCHAR_REASON_NO_MEMORY :
-				  RCHAR_REASON_NO_DEVICE;
+				  RCHAR_REASON_DEVICE_LIMITS;
 }
 
 /* The QPN that a transcript has: iWARP does not tell the peer's. */
@@ -182,9 +180,9 @@ static bool reply_matches(const struct rchar_lane *lane)
  */
 static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param *param)
 {
-	lane->onesided.reads_max = clamp_t(
-		unsigned int, min(param->responder_resources, param->initiator_depth), 1,
-		min_t(int, lane->cm_id->device->attrs.max_qp_init_rd_atom, RCHAR_LANE_RD_ATOMIC));
+	u8 reads = min(param->responder_resources, param->initiator_depth);
+
+	lane->onesided.reads_max = clamp(reads, 1, max(lane->limits.reads_out, 1));
 }
 
 static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)

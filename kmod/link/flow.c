@@ -542,8 +542,8 @@ bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume)
 void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	spin_lock_bh(&flow->lock);
-	rchar_credit_init(&lane->tx.credit, min_t(u16, lane->peer.depth, RCHAR_LANE_SQ),
-			  RCHAR_LANE_DEPTH);
+	rchar_credit_init(&lane->tx.credit, min(lane->peer.depth, lane->limits.frames),
+			  lane->limits.depth);
 	spin_unlock_bh(&flow->lock);
 }
 

@@ -26,9 +26,9 @@ static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resum
 	self->epoch = epoch;
 	self->attempt = attempt;
 	self->caps = lane->encrypted ? RCHAR_CAP_ENCRYPTED : 0;
-	self->frame_size = lane->frame_size;
+	self->frame_size = lane->limits.frame_size;
 	self->resume = resume;
-	self->depth = RCHAR_LANE_DEPTH;
+	self->depth = lane->limits.depth;
 	self->key = lane->link->psk ? lane->link->psk->key.id : 0;
 	self->lane = lane->index;
 	self->lanes = lane->link->nr_lanes;
@@ -105,8 +105,8 @@ void rchar_handshake_introduce(struct rchar_lane *lane)
 	u32 epoch, resume;
 
 	if (lane->initiator) {
-		fill_self(lane, link->attempt, READ_ONCE(link->epoch),
-			  rchar_flow_expects(lane->flow));
+		epoch = rchar_link_resumable_epoch(link, lane);
+		fill_self(lane, link->attempt, epoch, epoch ? rchar_flow_expects(lane->flow) : 0);
 		rchar_privdata_encode(&t->request, &lane->self);
 		if (link->psk)
 			rchar_auth_sign_request(t, &link->psk->key);

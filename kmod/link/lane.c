@@ -212,7 +212,6 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	lane->index = index;
 	lane->initiator = initiator;
 	lane->state = RCHAR_LANE_INIT;
-	lane->frame_size = RCHAR_FRAME_SIZE;
 	lane->last_rx = jiffies;
 	spin_lock_init(&lane->lock);
 	lane->ibdev_user.removed = device_removed;
@@ -258,52 +257,64 @@ void rchar_lane_connect(struct rchar_lane *lane)
 	queue_work(rchar_lane_wq, &lane->connect_work);
 }
 
-/* The addends: frames, one-sided requests, one batch of RCHAR_MRS_MANY, one RCHAR_MRS_ONE. */
-#define SQ_SIZE (RCHAR_LANE_SQ + RCHAR_LANE_ONESIDED + RCHAR_MR_BATCH + 1)
+/* The log says what the device refused: "device-limits" alone helps nobody. */
+static int verb_failed(struct rchar_lane *lane, const char *verb, int error,
+		       const struct ib_qp_cap *cap)
+{
+	pr_warn_ratelimited(
+		"%s: %s() failed with %d: max_send_wr %u, max_recv_wr %u, max_send_sge %u, max_recv_sge %u\n",
+		lane->device, verb, error, cap->max_send_wr, cap->max_recv_wr, cap->max_send_sge,
+		cap->max_recv_sge);
+	return error;
+}
 
 static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 {
+	const struct rchar_limits *limits = &lane->limits;
 	struct ib_qp_init_attr attr = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
-			/* one more work request for the drain of each queue */
-			.max_send_wr = SQ_SIZE + 1,
-			.max_recv_wr = RCHAR_LANE_DEPTH + 1,
-			.max_send_sge = max_t(u32, 1 + RCHAR_FRAME_CHUNKS, lane->rdma_sge),
-			.max_recv_sge = 1 + RCHAR_FRAME_CHUNKS,
+			.max_send_wr = rchar_limits_send_wr(limits),
+			.max_recv_wr = limits->depth + 1, /* one for the drain */
+			.max_send_sge = limits->send_sge,
+			.max_recv_sge = limits->chunks + !limits->joined,
 		},
 	};
-	int vector = lane->index % dev->num_comp_vectors;
 	int ret;
 
 	lane->pd = ib_alloc_pd(dev, 0);
 	if (IS_ERR(lane->pd)) {
 		ret = PTR_ERR(lane->pd);
 		lane->pd = NULL;
-		return ret;
+		return verb_failed(lane, "ib_alloc_pd", ret, &attr.cap);
 	}
 	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_MANY], lane->pd, 0);
-	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_ONE], lane->pd, RCHAR_MR_PAGES);
+	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_ONE], lane->pd,
+			min_t(u32, RCHAR_MR_PAGES, limits->reg_pages));
 	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;
 	/*
 	 * Room for a completion of every request of both queues: an overflow is silent. Frames are
-	 * decrypted where completions are processed: not in a soft interrupt.
+	 * decrypted where completions are processed: not in a soft interrupt. The core takes the
+	 * device's completion vectors in turns, so lanes do not all complete on one CPU.
 	 */
-	lane->cq = ib_alloc_cq(dev, lane, SQ_SIZE + RCHAR_LANE_DEPTH + 2, vector,
-			       lane->encrypted ? IB_POLL_UNBOUND_WORKQUEUE : IB_POLL_SOFTIRQ);
+	lane->cq = ib_alloc_cq_any(dev, lane, attr.cap.max_send_wr + attr.cap.max_recv_wr,
+				   lane->encrypted ? IB_POLL_UNBOUND_WORKQUEUE : IB_POLL_SOFTIRQ);
 	if (IS_ERR(lane->cq)) {
 		ret = PTR_ERR(lane->cq);
 		lane->cq = NULL;
-		return ret;
+		return verb_failed(lane, "ib_alloc_cq", ret, &attr.cap);
 	}
 	attr.send_cq = lane->cq;
 	attr.recv_cq = lane->cq;
-	ret = rchar_inject_verbs() ?: rdma_create_qp(lane->cm_id, lane->pd, &attr);
+	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;
+	ret = rdma_create_qp(lane->cm_id, lane->pd, &attr);
+	if (ret)
+		return verb_failed(lane, "rdma_create_qp", ret, &attr.cap);
 	lane->sq.qp = lane->cm_id->qp;
 	lane->qpn = lane->sq.qp->qp_num;
 	return 0;
@@ -317,19 +328,19 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
  *
  * Context: with the handler lock of @lane->cm_id held. On failure the caller calls
  * rchar_lane_fail(), and teardown frees what has been created.
- * Return: 0, -ENODEV when the device is being removed, or the error of a verb.
+ * Return: 0; -ENODEV when the device is being removed; the error of rchar_limits_get() or of a
+ * verb, which the log explains.
  */
 int rchar_lane_setup(struct rchar_lane *lane)
 {
 	struct ib_device *dev = lane->cm_id->device;
 	int ret;
 
-	lane->signal_all = rdma_protocol_iwarp(dev, lane->cm_id->port_num);
 	strscpy(lane->device, dev_name(&dev->dev), sizeof(lane->device));
 	lane->port = lane->cm_id->port_num;
-	lane->atomics = dev->attrs.atomic_cap != IB_ATOMIC_NONE && !lane->signal_all;
-	lane->rdma_sge = min_t(int, dev->attrs.max_send_sge, RCHAR_ONESIDED_SGE);
-	lane->rdma_sge_rd = clamp_t(int, dev->attrs.max_sge_rd, 1, lane->rdma_sge);
+	ret = rchar_limits_get(&lane->limits, dev, lane->port);
+	if (ret)
+		return ret;
 	lane->ibdev = rchar_ibdev_attach(dev, &lane->ibdev_user);
 	if (!lane->ibdev)
 		return -ENODEV;

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 #include "ibdev.h"
+#include "limits.h"
 #include "mr.h"
 #include "proto/auth.h"
 #include "proto/credit.h"
@@ -27,23 +28,13 @@ struct rchar_lane;
 struct rchar_link;
 struct rchar_sealbuf;
 
-/* Receive buffers of a lane: 2 MiB with 64 KiB frames. */
-#define RCHAR_LANE_DEPTH      32
-/* Frames that the send queue holds at most. */
-#define RCHAR_LANE_SQ	      128
 /*
  * The same on an encrypted lane, where each frame has a sealed copy until its completion. A peer
  * that takes no frames keeps so many copies alive. A peer with this module has as many buffers.
  */
 #define RCHAR_LANE_SEALED     RCHAR_LANE_DEPTH
-/* RDMA READs in flight that this host requests for each direction. */
-#define RCHAR_LANE_RD_ATOMIC  16
 /* Control frames of a lane; each may be in the send queue. */
 #define RCHAR_LANE_CONTROLS   8
-/* One-sided work requests that may be in the send queue at once. */
-#define RCHAR_LANE_ONESIDED   64
-/* SGEs of local memory in one one-sided work request; a device may allow fewer. */
-#define RCHAR_ONESIDED_SGE    8
 /* Time limit from rchar_lane_start() until the lane is UP. */
 #define RCHAR_LANE_TIMEOUT_MS 5000
 
@@ -181,6 +172,7 @@ struct rchar_lane_auth {
  * @ibdev_user: for @ibdev
  * @pd: protection domain of this lane only: a peer can never use a key of another lane
  * @cq: both queues complete here, so acks and completions keep their order
+ * @limits: what the device allows; set before the queue pair is created
  * @device: name of the device
  * @port: port number of the device
  * @qpn: number of the queue pair
@@ -192,9 +184,6 @@ struct rchar_lane_auth {
  * @sq: the send queue
  * @tx: frames in the send queue, and control frames to send
  * @onesided: one-sided work requests
- * @atomics: the device executes atomic operations
- * @rdma_sge: SGEs of local memory in a WRITE
- * @rdma_sge_rd: SGEs of local memory in a READ
  * @mrs: memory registrations on this lane, by enum rchar_mrs_kind
  * @rx_lock: protects @rx_open, @refill and posting of receives
  * @rx_open: receives may be posted
@@ -202,8 +191,6 @@ struct rchar_lane_auth {
  * @rxbufs: array of RCHAR_LANE_DEPTH receive buffers
  * @hdrs: header slots of @rxbufs, one DMA mapping
  * @hdrs_dma: DMA address of @hdrs
- * @signal_all: iWARP: signal every frame, see rchar_lane_tx_stage()
- * @frame_size: payload bytes of a receive buffer
  * @last_rx: jiffies when the peer last sent a frame or answered a one-sided work request
  * @up_at: jiffies when the lane came up
  * @accepting_entry: acceptor: entry of rchar_link.accepting until the lane takes its slot; link
@@ -237,6 +224,7 @@ struct rchar_lane {
 	struct rchar_ibdev_user ibdev_user;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
+	struct rchar_limits limits;
 	char device[IB_DEVICE_NAME_MAX];
 	u32 port;
 	u32 qpn;
@@ -248,9 +236,6 @@ struct rchar_lane {
 	struct rchar_sq sq;
 	struct rchar_lane_tx tx;
 	struct rchar_lane_onesided onesided;
-	bool atomics;
-	int rdma_sge;
-	int rdma_sge_rd;
 	struct rchar_mrs mrs[RCHAR_MRS_KINDS];
 	spinlock_t rx_lock;
 	bool rx_open;
@@ -258,8 +243,6 @@ struct rchar_lane {
 	struct rchar_rxbuf *rxbufs;
 	struct rchar_wire_sealed_hdr *hdrs;
 	u64 hdrs_dma;
-	bool signal_all;
-	u32 frame_size;
 	unsigned long last_rx;
 	unsigned long up_at;
 	struct list_head accepting_entry;

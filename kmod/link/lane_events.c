@@ -33,21 +33,20 @@ static enum rchar_frame_error lane_receive(struct rchar_lane *lane, const struct
 static enum rchar_frame_error lane_take(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
 					u32 byte_len, struct rchar_hdr *hdr)
 {
-	struct ib_device *dev = lane->cm_id->device;
 	enum rchar_frame_error err;
 
-	ib_dma_sync_single_for_cpu(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
+	rchar_rxbuf_arrived(rxb, byte_len);
 	rchar_hdr_decode(hdr, &rxb->hdr->hdr);
 	if (lane->encrypted)
 		byte_len -= min_t(u32, byte_len, RCHAR_WIRE_TAG_LEN);
-	err = rchar_hdr_check(hdr, byte_len, lane->frame_size);
+	err = rchar_hdr_check(hdr, byte_len, lane->limits.frame_size);
 	if (err)
 		return err;
 	/* Pairs with exchange_end(): the key is there when the flag is. */
 	if (smp_load_acquire(&lane->sealed_rx))
 		return rchar_rxbuf_open(rxb, &lane->seal.rx, hdr->len) ? RCHAR_FRAME_OK :
 									 RCHAR_FRAME_BAD_TAG;
-	rchar_rxbuf_sync(rxb, dev, hdr->len);
+	rchar_rxbuf_sync(rxb, hdr->len);
 	return RCHAR_FRAME_OK;
 }
 

@@ -15,12 +15,10 @@ static int lane_rx_post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 	if (rchar_inject(RCHAR_FAULT_POST_RECV))
 		return -ENOMEM;
 	rchar_rxbuf_sync_for_device(rxb, lane->cm_id->device);
-	sge[0] = (struct ib_sge){ rxb->hdr_dma,
-				  lane->encrypted ? sizeof(*rxb->hdr) : sizeof(rxb->hdr->hdr),
-				  lkey };
-	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
-		sge[i + 1] = (struct ib_sge){ rxb->dma[i], RCHAR_CHUNK_SIZE, lkey };
-	wr.num_sge = i + 1;
+	if (!rxb->joined)
+		sge[wr.num_sge++] = (struct ib_sge){ rxb->hdr_dma, rxb->hdr_len, lkey };
+	for (i = 0; i < rxb->nr_chunks; i++)
+		sge[wr.num_sge++] = (struct ib_sge){ rxb->dma[i], RCHAR_CHUNK_SIZE, lkey };
 	return ib_post_recv(lane->cm_id->qp, &wr, NULL);
 }
 
@@ -126,10 +124,13 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 		return -ENOMEM;
 	}
 	lane->rx_open = true;
-	for (i = 0; i < RCHAR_LANE_DEPTH; i++) {
+	for (i = 0; i < lane->limits.depth; i++) {
 		struct rchar_rxbuf *rxb = &lane->rxbufs[i];
 
 		rxb->dev = dev;
+		rxb->nr_chunks = lane->limits.chunks;
+		rxb->joined = lane->limits.joined;
+		rxb->hdr_len = lane->encrypted ? sizeof(*rxb->hdr) : sizeof(rxb->hdr->hdr);
 		rxb->hdr_dma = lane->hdrs_dma + i * sizeof(*lane->hdrs);
 		ret = rchar_rxbuf_fill(rxb, dev, GFP_KERNEL);
 		if (ret)

@@ -15,7 +15,8 @@
  */
 bool rchar_lane_tx_room(struct rchar_lane *lane)
 {
-	u16 max = lane->encrypted ? RCHAR_LANE_SEALED : RCHAR_LANE_SQ;
+	u16 max = lane->encrypted ? min_t(u16, RCHAR_LANE_SEALED, lane->limits.frames) :
+				    lane->limits.frames;
 
 	lockdep_assert_held(lane->sq.lock);
 	return lane->sq.open && !lane->tx.sealing && lane->tx.used < max &&
@@ -183,7 +184,7 @@ void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 		.sg_list = txb->sge,
 		.num_sge = txb->nr_mapped,
 		.opcode = IB_WR_SEND,
-		.send_flags = lane->signal_all ? IB_SEND_SIGNALED : 0,
+		.send_flags = lane->limits.iwarp ? IB_SEND_SIGNALED : 0,
 	};
 	if (tx->last)
 		tx->last->wr.next = &txb->wr;

@@ -342,19 +342,40 @@ u32 rchar_link_new_epoch(u32 old)
 	return epoch;
 }
 
+/* The largest payload that a lane carries to a peer with these receive buffers. */
+static u32 frame_fits(const struct rchar_lane *lane, u32 frame_size)
+{
+	return min(frame_size, lane->limits.frame_size);
+}
+
+/**
+ * rchar_link_resumable_epoch() - get the epoch that a lane of an initiator can continue
+ * @link: the link
+ * @lane: the lane, with its limits
+ *
+ * Return: the epoch; 0 when there is none, or when the flows may hold frames larger than the device
+ * of the lane sends.
+ */
+u32 rchar_link_resumable_epoch(const struct rchar_link *link, const struct rchar_lane *lane)
+{
+	if (lane->limits.frame_size < READ_ONCE(link->traffic.tx_max))
+		return 0;
+	return READ_ONCE(link->epoch);
+}
+
 /**
  * rchar_link_continues() - check whether a lane can continue the flow of the last lane
  * @link: the link
  * @lane: the lane, with @peer filled in
  *
- * Return: true when epoch, frame size and resume number of the peer match the flow.
+ * Return: true when epoch, frame sizes and resume number match the flow.
  */
 bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane)
 {
 	const struct rchar_privdata *peer = &lane->peer;
 
 	return peer->epoch && peer->epoch == READ_ONCE(link->epoch) &&
-	       peer->frame_size >= READ_ONCE(link->traffic.tx_max) &&
+	       frame_fits(lane, peer->frame_size) >= READ_ONCE(link->traffic.tx_max) &&
 	       rchar_flow_resume_valid(lane->flow, peer->resume);
 }
 
@@ -370,8 +391,7 @@ void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool
 
 	if (!lane->index)
 		WRITE_ONCE(link->traffic.tx_max,
-			   max_t(u32, link->traffic.tx_max,
-				 min_t(u32, peer->frame_size, RCHAR_FRAME_SIZE)));
+			   max_t(u32, link->traffic.tx_max, frame_fits(lane, peer->frame_size)));
 	rchar_flow_attach(lane->flow, lane, same ? peer->resume : 0);
 }
 

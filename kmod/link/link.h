@@ -234,6 +234,7 @@ bool rchar_link_lane_add(struct rchar_link *link, struct rchar_lane *lane);
 void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane);
 void rchar_link_forget(struct rchar_link *link, u32 epoch, enum rchar_reason reason);
 u32 rchar_link_new_epoch(u32 old);
+u32 rchar_link_resumable_epoch(const struct rchar_link *link, const struct rchar_lane *lane);
 bool rchar_link_continues(struct rchar_link *link, const struct rchar_lane *lane);
 void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool same);
 void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,

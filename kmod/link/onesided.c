@@ -107,7 +107,7 @@ static void onesided_unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
 static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
 {
 	struct ib_device *dev = lane->cm_id->device;
-	int max = r->io->write ? lane->rdma_sge : lane->rdma_sge_rd;
+	int max = r->io->write ? lane->limits.write_sge : lane->limits.read_sge;
 	struct rchar_io *io = r->io;
 	u32 done = 0;
 
@@ -204,7 +204,7 @@ static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 
 static bool may_post(const struct rchar_lane *lane, bool write)
 {
-	return lane->sq.ready && lane->sq.open && !list_empty(&lane->onesided.idle) &&
+	return lane->sq.ready && lane->sq.open && lane->onesided.used < lane->limits.onesided &&
 	       (write || lane->onesided.reads < lane->onesided.reads_max);
 }
 
@@ -219,7 +219,7 @@ static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
 {
 	if (hopeless(io))
 		return -EIO;
-	return io->atomic && !lane->atomics ? -EOPNOTSUPP : 0;
+	return io->atomic && !lane->limits.atomics ? -EOPNOTSUPP : 0;
 }
 
 /*
@@ -380,7 +380,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 		lane->sq.open = false;
 		io->tries += status == IB_WC_REM_ACCESS_ERR || status == IB_WC_LOC_PROT_ERR ||
 			     status == IB_WC_LOC_LEN_ERR;
-	} else if (io->write && lane->signal_all) {
+	} else if (io->write && lane->limits.iwarp) {
 		note_write(io->keys, lane);
 	}
 	if (io->outstanding)

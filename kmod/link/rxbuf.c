@@ -34,13 +34,13 @@ static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp
 		return -ENOMEM;
 	}
 	rxb->chunks[i] = chunk;
-	rxb->opened &= ~BIT(i);
+	rxb->unmapped &= ~BIT(i);
 	return 0;
 }
 
 static void unmap_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev)
 {
-	if (!(rxb->opened & BIT(i)))
+	if (!(rxb->unmapped & BIT(i)))
 		ib_dma_unmap_page(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 }
 
@@ -60,8 +60,8 @@ int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
 		rxb->seg = rxbuf_new_seg(gfp);
 	if (!rxb->seg)
 		return -ENOMEM;
-	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
-		if ((!rxb->chunks[i] || rxb->opened & BIT(i)) && fill_chunk(rxb, i, dev, gfp))
+	for (i = 0; i < rxb->nr_chunks; i++)
+		if ((!rxb->chunks[i] || rxb->unmapped & BIT(i)) && fill_chunk(rxb, i, dev, gfp))
 			return -ENOMEM;
 	return 0;
 }
@@ -75,32 +75,60 @@ void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev)
 {
 	int i;
 
-	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++) {
+	for (i = 0; i < rxb->nr_chunks; i++) {
 		if (!rxb->chunks[i])
 			continue;
 		unmap_chunk(rxb, i, dev);
 		rchar_chunk_free(rxb->chunks[i]);
 		rxb->chunks[i] = NULL;
 	}
-	rxb->opened = 0;
+	rxb->unmapped = 0;
 	if (rxb->seg)
 		rchar_seg_free(rxb->seg);
 	rxb->seg = NULL;
 }
 
 /**
- * rchar_rxbuf_sync() - make a received payload visible to the CPU
+ * rchar_rxbuf_arrived() - make the header of a received frame visible to the CPU
  * @rxb: the buffer
- * @dev: the device of the buffer
+ * @len: bytes of the frame, as the completion says
+ *
+ * A joined buffer received the header in front of the payload: move both to their places. Its chunk
+ * is unmapped first: to unmap or sync a bounced chunk later would undo the move.
+ */
+void rchar_rxbuf_arrived(struct rchar_rxbuf *rxb, u32 len)
+{
+	void *chunk;
+
+	if (!rxb->joined) {
+		ib_dma_sync_single_for_cpu(rxb->dev, rxb->hdr_dma, sizeof(*rxb->hdr),
+					   DMA_FROM_DEVICE);
+		return;
+	}
+	unmap_chunk(rxb, 0, rxb->dev);
+	rxb->unmapped |= BIT(0);
+	chunk = page_address(rxb->chunks[0]);
+	memcpy(rxb->hdr, chunk, rxb->hdr_len);
+	if (len > rxb->hdr_len)
+		memmove(chunk, chunk + rxb->hdr_len,
+			min_t(u32, len, RCHAR_CHUNK_SIZE) - rxb->hdr_len);
+}
+
+/**
+ * rchar_rxbuf_sync() - make a received payload visible to the CPU
+ * @rxb: the buffer, after rchar_rxbuf_arrived()
  * @len: payload bytes
  */
-void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len)
+void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, u32 len)
 {
 	u32 at;
+	int i;
 
-	for (at = 0; at < len; at += RCHAR_CHUNK_SIZE)
-		ib_dma_sync_single_for_cpu(dev, rxb->dma[at / RCHAR_CHUNK_SIZE],
-					   min_t(u32, len - at, RCHAR_CHUNK_SIZE), DMA_FROM_DEVICE);
+	for (at = 0, i = 0; at < len; at += RCHAR_CHUNK_SIZE, i++)
+		if (!(rxb->unmapped & BIT(i)))
+			ib_dma_sync_single_for_cpu(rxb->dev, rxb->dma[i],
+						   min_t(u32, len - at, RCHAR_CHUNK_SIZE),
+						   DMA_FROM_DEVICE);
 }
 
 /**
@@ -116,7 +144,7 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 	int i;
 
 	ib_dma_sync_single_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
-	for (i = 0; i < RCHAR_FRAME_CHUNKS; i++)
+	for (i = 0; i < rxb->nr_chunks; i++)
 		ib_dma_sync_single_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 }
 
@@ -141,7 +169,7 @@ bool rchar_rxbuf_open(struct rchar_rxbuf *rxb, struct rchar_seal_key *key, u32 l
 	for (at = 0; at < len; at += n) {
 		n = min_t(u32, len - at, RCHAR_CHUNK_SIZE);
 		unmap_chunk(rxb, i, rxb->dev);
-		rxb->opened |= BIT(i);
+		rxb->unmapped |= BIT(i);
 		sg_set_page(&sg[i], rxb->chunks[i], n, 0);
 		i++;
 	}
@@ -203,7 +231,7 @@ struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
 		unmap_chunk(rxb, i, rxb->dev);
 		seg->chunks[i] = rxb->chunks[i];
 		rxb->chunks[i] = NULL;
-		rxb->opened &= ~BIT(i);
+		rxb->unmapped &= ~BIT(i);
 	}
 	return seg;
 }

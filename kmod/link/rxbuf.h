@@ -2,7 +2,7 @@
 /*
  * Receive buffers, and segments, which hold received bytes until they are read.
  *
- * A receive buffer is a header slot and RCHAR_FRAME_CHUNKS chunks. When a frame arrives, a
+ * A receive buffer is a header slot and up to RCHAR_FRAME_CHUNKS chunks. When a frame arrives, a
  * session either copies a small payload or takes the filled chunks. The buffer then gets new
  * chunks and is posted again at once. A slow reader thus never withholds a receive buffer from
  * the other sessions of the link.
@@ -51,10 +51,13 @@ struct rchar_seg {
  * @entry: entry of rchar_lane.refill, while the buffer waits for memory
  * @hdr: header slot; the tag is used on encrypted lanes only
  * @hdr_dma: DMA address of @hdr
+ * @hdr_len: bytes of the header on this lane
+ * @joined: the device allows one SGE: it receives the header at the beginning of the first chunk
+ * @nr_chunks: number of @chunks
  * @seg: segment for a session that takes chunks; allocated in advance
  * @chunks: memory for the payload; NULL for a chunk that a session has taken
  * @dma: DMA addresses of @chunks
- * @opened: set of BIT(i): @chunks[i] was decrypted, and is not mapped any more
+ * @unmapped: set of BIT(i): the CPU has changed @chunks[i], which is not mapped any more
  */
 struct rchar_rxbuf {
 	struct ib_cqe cqe;
@@ -62,15 +65,19 @@ struct rchar_rxbuf {
 	struct list_head entry;
 	struct rchar_wire_sealed_hdr *hdr;
 	u64 hdr_dma;
+	u8 hdr_len;
+	bool joined;
+	u8 nr_chunks;
 	struct rchar_seg *seg;
 	struct page *chunks[RCHAR_FRAME_CHUNKS];
 	u64 dma[RCHAR_FRAME_CHUNKS];
-	u8 opened;
+	u8 unmapped;
 };
 
 int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp);
 void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev);
-void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, struct ib_device *dev, u32 len);
+void rchar_rxbuf_arrived(struct rchar_rxbuf *rxb, u32 len);
+void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, u32 len);
 void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev);
 bool rchar_rxbuf_open(struct rchar_rxbuf *rxb, struct rchar_seal_key *key, u32 len);
 void rchar_rxbuf_copy_at(const struct rchar_rxbuf *rxb, u32 at, void *to, u32 len);

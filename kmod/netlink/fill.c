@@ -229,7 +229,7 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED,
 			 data_race(lane->flow->nr_queued)) || /* a hint */
 	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->flow->traffic->tx_max)) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, RCHAR_LANE_DEPTH)))
+	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, lane->limits.depth)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -274,7 +274,11 @@ enum rchar_frame_error rchar_region_check(const struct rchar_wire_region *region
 			return RCHAR_FRAME_BAD_PAYLOAD;
 	if (!region->size || le64_to_cpu(region->size) > RCHAR_REGION_SIZE_MAX ||
 	    (region->access != RCHAR_ACCESS_RO && region->access != RCHAR_ACCESS_RW) ||
-	    (region->atomics != RCHAR_ATOMICS_SW && region->atomics != RCHAR_ATOMICS_HW))
+	    (region->atomics != RCHAR_ATOMICS_SW && region->atomics != RCHAR_ATOMICS_HW) ||
+	    region->by_call & ~RCHAR_BY_CALL_FLAGS || region->by_call == RCHAR_BY_CALL_WRITE)
+		return RCHAR_FRAME_BAD_PAYLOAD;
+	/* Without keys no device executes atomic operations. */
+	if (region->by_call & RCHAR_BY_CALL_WRITE && region->atomics == RCHAR_ATOMICS_HW)
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	return RCHAR_FRAME_OK;
 }

@@ -97,7 +97,8 @@
 	X(RCHAR_REASON_PEER_LIMIT, "peer-limit")		\
 	X(RCHAR_REASON_NOT_AUTHORISED, "not-authorised")	\
 	X(RCHAR_REASON_KEY_DELETED, "key-deleted")		\
-	X(RCHAR_REASON_ENCRYPTION, "encryption")
+	X(RCHAR_REASON_ENCRYPTION, "encryption")		\
+	X(RCHAR_REASON_DEVICE_LIMITS, "device-limits")
 
 /* clang-format on */
 

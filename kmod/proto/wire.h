@@ -122,7 +122,8 @@ struct rchar_wire_region {
 	__le64 size;  /* bytes */
 	__u8 access;  /* enum rchar_access */
 	__u8 atomics; /* enum rchar_atomics */
-	__u8 reserved[6];
+	__u8 by_call; /* RCHAR_BY_CALL_*; without it, by RDMA with the keys of MAP */
+	__u8 reserved[5];
 };
 
 /* MAP: keys of the region's blocks, valid on one connection. */
@@ -184,7 +185,7 @@ enum rchar_call {
 	RCHAR_CALL_ADD,
 	RCHAR_CALL_CAS,
 	RCHAR_CALL_RING, /* ring the doorbell; operand: 32-bit value for the exporter */
-	/* on encrypted links only; operand: bytes at offset */
+	/* only as struct rchar_wire_region.by_call says; operand: bytes at offset */
 	RCHAR_CALL_READ,  /* the bytes follow struct rchar_wire_result */
 	RCHAR_CALL_WRITE, /* the bytes follow struct rchar_wire_call */
 	__RCHAR_CALL_MAX
@@ -250,6 +251,10 @@ enum rchar_op {
 #define RCHAR_OPEN_NOSEND 0x01 /* opened read-only: as if FIN followed */
 #define RCHAR_OPEN_NORECV 0x02 /* opened write-only: as if STOP followed */
 #define RCHAR_OPEN_FLAGS  0x03
+
+#define RCHAR_BY_CALL_READ  0x01 /* the exporter's kernel executes reads */
+#define RCHAR_BY_CALL_WRITE 0x02 /* the exporter's kernel executes writes; then also reads */
+#define RCHAR_BY_CALL_FLAGS 0x03
 
 /* Capabilities. */
 #define RCHAR_CAP_ENCRYPTED 0x01 /* the connection is encrypted; reply: and so is this side */

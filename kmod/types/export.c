@@ -135,9 +135,9 @@ static int register_blocks(struct rchar_export *export, struct rchar_lane *lane)
 	return 0;
 }
 
-static u8 block_shift(const struct ib_device *dev)
+static u8 block_shift(const struct rchar_lane *lane)
 {
-	u32 pages = min_t(u32, dev->attrs.max_fast_reg_page_list_len, BLOCK_PAGES_MAX);
+	u32 pages = min_t(u32, lane->limits.reg_pages, BLOCK_PAGES_MAX);
 
 	return PAGE_SHIFT + ilog2(max(pages, 1u));
 }
@@ -147,7 +147,7 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 	int ret;
 
 	lockdep_assert_held(&export_mrs_of(lane)->lock);
-	export->shift = block_shift(lane->cm_id->device);
+	export->shift = block_shift(lane);
 	export->nr = ((export->region->size - 1) >> export->shift) + 1;
 	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks), GFP_KERNEL | __GFP_NOWARN);
 	if (!export->blocks) {
@@ -280,7 +280,7 @@ static void export_revoke(struct rchar_export *export)
 	rchar_lane_put(lane);
 }
 
-/* Encrypted link: an answer in reserve, so that a READ does not fail the lane without memory. */
+/* Reads by calls: an answer in reserve, so that a READ does not fail the lane without memory. */
 static void export_refill(struct rchar_export *export)
 {
 	struct rchar_session *s = export->session;
@@ -288,7 +288,10 @@ static void export_refill(struct rchar_export *export)
 
 	if (READ_ONCE(export->spare))
 		return;
-	txb = rchar_export_answer_alloc(RCHAR_WIRE_PIECE_MAX, GFP_KERNEL | __GFP_NOWARN);
+	txb = rchar_export_answer_alloc(min_t(u32, RCHAR_WIRE_PIECE_MAX,
+					      rchar_session_frame_max(s) -
+						      sizeof(struct rchar_wire_result)),
+					GFP_KERNEL | __GFP_NOWARN);
 	spin_lock_bh(&s->lock);
 	if (s->state != RCHAR_SESSION_DEAD && !export->spare) {
 		WRITE_ONCE(export->spare, txb);
@@ -309,10 +312,10 @@ static void export_work(struct work_struct *work)
 		export_revoke(export);
 		drop_region(export);
 		rchar_session_importer_gone(s);
-	} else if (s->link->encrypted) {
-		export_refill(export);
 	} else {
-		lane = rchar_flow_get_lane(s->flow);
+		if (export->by_call & RCHAR_BY_CALL_READ)
+			export_refill(export);
+		lane = export->by_call & RCHAR_BY_CALL_WRITE ? NULL : rchar_flow_get_lane(s->flow);
 		if (lane) {
 			if (export_map_on(export, lane))
 				rchar_session_fail(s, RCHAR_REASON_NO_MEMORY);
@@ -326,7 +329,7 @@ static void export_work(struct work_struct *work)
  * rchar_export_update() - let @export->work handle a change
  * @s: the session: its link came up, it is dead, or its spare answer is used
  *
- * A peer on an encrypted link gets no keys.
+ * A peer gets no keys when this kernel executes its reads and writes.
  *
  * Context: any but hard interrupt.
  */
@@ -383,18 +386,43 @@ static u64 export_cost_of(const struct rchar_region *region)
 	return RCHAR_SESSION_COST + region->nr_pages * 80 + blocks * 1024 + maps * PAGE_SIZE;
 }
 
+/*
+ * What must this kernel execute, as the devices cannot? On an encrypted link everything, because
+ * keys of memory are no secret there. Where the exporter's device registers no memory, or less than
+ * the region, also everything. Over iWARP reads, because the importer would have to register its
+ * own memory for each.
+ */
+static u8 choose_calls(const struct rchar_lane *lane, const struct rchar_region *region)
+{
+	u64 block = (u64)1 << block_shift(lane);
+
+	if (lane->encrypted || !lane->limits.reg_pages ||
+	    DIV_ROUND_UP_ULL(region->size, block) > lane->limits.mrs)
+		return RCHAR_BY_CALL_FLAGS;
+	return lane->limits.keyless_reads ? 0 : RCHAR_BY_CALL_READ;
+}
+
 /* Without a connection nobody knows yet: the peer asks again, as for a full backlog. */
-static enum rchar_reason check_atomics(struct rchar_link *link, u32 session)
+static enum rchar_reason ask_lane(struct rchar_link *link, u32 session,
+				  const struct rchar_region *region, u8 *by_call)
 {
 	struct rchar_lane *lane = rchar_flow_get_lane(rchar_link_flow(link, session));
 	enum rchar_reason reason = RCHAR_REASON_NONE;
 
 	if (!lane)
 		return RCHAR_REASON_BACKLOG;
-	if (!lane->atomics)
+	*by_call = choose_calls(lane, region);
+	if (region->atomics == RCHAR_ATOMICS_HW &&
+	    (!lane->limits.atomics || *by_call & RCHAR_BY_CALL_WRITE))
 		reason = RCHAR_REASON_NO_ATOMICS;
 	rchar_lane_put(lane);
 	return reason;
+}
+
+static u64 session_cost_of(const struct rchar_region *region, u8 by_call)
+{
+	return (by_call & RCHAR_BY_CALL_READ ? RCHAR_EXPORT_REPLIES_MAX : 0) +
+	       (by_call & RCHAR_BY_CALL_WRITE ? 0 : export_cost_of(region));
 }
 
 /* Add the session to the link's table and open it at once: no program's open() is needed. */
@@ -420,22 +448,20 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	struct rchar_region *region = rchar_region_of(channel);
 	enum rchar_reason reason;
 	struct rchar_session *s;
+	u8 by_call;
 	bool ok;
 
 	lockdep_assert_held(&channel->lock);
 	if (channel->dead)
 		return RCHAR_REASON_NO_CHANNEL;
-	if (region->atomics == RCHAR_ATOMICS_HW) {
-		reason = check_atomics(link, hdr->session);
-		if (reason)
-			return reason;
-	}
+	reason = ask_lane(link, hdr->session, region, &by_call);
+	if (reason)
+		return reason;
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return RCHAR_REASON_NO_MEMORY;
-	reason = rchar_session_hold_importer(s, link,
-					     link->encrypted ? RCHAR_EXPORT_REPLIES_MAX :
-							       export_cost_of(region));
+	((struct rchar_export *)rchar_session_priv(s))->by_call = by_call;
+	reason = rchar_session_hold_importer(s, link, session_cost_of(region, by_call));
 	if (reason) {
 		rchar_session_discard(s);
 		return reason;
@@ -459,6 +485,7 @@ static u32 export_fill_opened(const struct rchar_session *s, void *payload)
 	region->size = cpu_to_le64(export->region->size);
 	region->access = export->region->access;
 	region->atomics = export->region->atomics;
+	region->by_call = export->by_call;
 	return sizeof(*region);
 }
 

@@ -14,8 +14,8 @@
 #define RCHAR_EXPORT_STALE_MAX 8
 
 /*
- * Encrypted link: memory of the large answers to READ that a session may have unacknowledged. The
- * peer's account holds it from the beginning. One more than the peer can have under way, because
+ * Reads by calls: memory of the large answers that a session may have unacknowledged. The peer's
+ * account holds it from the beginning. One more than the peer can have under way, because
  * the next READ may leave the peer just before the ack of an answer.
  */
 #define RCHAR_EXPORT_REPLIES_MAX ((RCHAR_WIRE_PIECES_MAX + 1) * (SZ_64K + RCHAR_TXBUF_COST))
@@ -32,8 +32,8 @@ struct rchar_session;
  * @region: the region, with a reference until the session is dead and its keys are invalid;
  *	    session lock
  * @work: registers the region on a new connection, or revokes the keys of a dead session
- * @spare: encrypted link: an answer to READ for which there would be no memory, or NULL; session
- *	   lock
+ * @by_call: RCHAR_BY_CALL_*: what this kernel executes
+ * @spare: reads by calls: an answer for which there would be no memory, or NULL; session lock
  * @lock: protects the pointer @lane
  * @lane: the lane on which @blocks are registered, with a reference, or NULL
  * @owner: entry in the lane's list of owners
@@ -48,6 +48,7 @@ struct rchar_export {
 	struct rchar_session *session;
 	struct rchar_region *region;
 	struct work_struct work;
+	u8 by_call;
 	struct rchar_txbuf *spare;
 	spinlock_t lock;
 	struct rchar_lane *lane;

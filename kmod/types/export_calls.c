@@ -149,11 +149,13 @@ static bool moves_well(struct rchar_session *s, const struct rchar_hdr *hdr,
 {
 	u64 len = le64_to_cpu(call->operand);
 
-	if (!s->link->encrypted || !len || len > RCHAR_WIRE_PIECE_MAX)
+	const struct rchar_export *export = rchar_session_priv(s);
+
+	if (!len || len > RCHAR_WIRE_PIECE_MAX)
 		return false;
 	if (call->call == RCHAR_CALL_WRITE)
-		return hdr->len == sizeof(*call) + len;
-	return hdr->len == sizeof(*call) &&
+		return export->by_call & RCHAR_BY_CALL_WRITE && hdr->len == sizeof(*call) + len;
+	return export->by_call & RCHAR_BY_CALL_READ && hdr->len == sizeof(*call) &&
 	       len + sizeof(struct rchar_wire_result) <= rchar_session_frame_max(s);
 }
 

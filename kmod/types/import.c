@@ -33,6 +33,12 @@ static struct rchar_import *import_of(const struct rchar_session *s)
 	return rchar_session_priv(s);
 }
 
+/* Does the exporter's kernel execute this session's reads, or writes? */
+static bool by_call(const struct rchar_session *s, bool write)
+{
+	return import_of(s)->by_call & (write ? RCHAR_BY_CALL_WRITE : RCHAR_BY_CALL_READ);
+}
+
 static int import_create(struct rchar_session *s)
 {
 	struct rchar_import *import = import_of(s);
@@ -95,11 +101,12 @@ static enum rchar_frame_error import_opened(struct rchar_session *s, const void 
 	err = rchar_region_check(&region);
 	if (err)
 		return err;
-	/* The kernel of the exporter executes everything, and so it does with atomics. */
-	if (s->link->encrypted && region.atomics == RCHAR_ATOMICS_HW)
+	/* On an encrypted link nobody uses a key of memory. */
+	if (s->link->encrypted && region.by_call != RCHAR_BY_CALL_FLAGS)
 		return RCHAR_FRAME_BAD_PAYLOAD;
 	import->access = region.access;
 	import->atomics = region.atomics;
+	import->by_call = region.by_call;
 	WRITE_ONCE(import->keys.size, le64_to_cpu(region.size));
 	return RCHAR_FRAME_OK;
 }
@@ -139,7 +146,7 @@ static int import_receive(struct rchar_session *s, const struct rchar_hdr *hdr,
 {
 	if (s->state == RCHAR_SESSION_OPENING)
 		*err = RCHAR_FRAME_BAD_STATE;
-	else if (hdr->op == RCHAR_OP_MAP && !s->link->encrypted)
+	else if (hdr->op == RCHAR_OP_MAP && !by_call(s, true))
 		return receive_map(s, hdr, rxb, err);
 	else if (hdr->op == RCHAR_OP_RESULT)
 		*err = rchar_calls_result(&import_of(s)->calls, hdr, rxb);
@@ -284,7 +291,7 @@ static ssize_t move_by_calls(struct rchar_transfer *t, struct iov_iter *iter)
 	return ret;
 }
 
-/* An encrypted link: a thread of ours sends the calls and copies. */
+/* By calls: a thread of ours sends them and copies. */
 static bool run_by_calls(struct rchar_session *s, struct rchar_transfer *t, struct kiocb *iocb)
 {
 	struct rchar_import *import = import_of(s);
@@ -311,7 +318,7 @@ static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_
 	/* Submit all or nothing: a part would complete as a short transfer inside the region. */
 	if (t->io.len < len)
 		goto err_put;
-	if (!s->link->encrypted) {
+	if (!by_call(s, write)) {
 		rchar_transfer_start(t, iocb);
 		rchar_transfer_put(t);
 		return -EIOCBQUEUED;
@@ -324,7 +331,7 @@ err_put:
 	return -EAGAIN;
 }
 
-/* An encrypted link: no memory is registered, and the exporter's kernel moves the bytes. */
+/* By calls: no memory is registered, and the exporter's kernel moves the bytes. */
 static ssize_t import_call_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
 			      size_t len, bool write)
 {
@@ -361,7 +368,7 @@ static ssize_t memory_rw(struct kiocb *iocb, struct iov_iter *iter, bool write)
 	/* What must not wait is left to a thread of io_uring. */
 	if (nowait)
 		return -EAGAIN;
-	if (s->link->encrypted)
+	if (by_call(s, write))
 		return import_call_rw(s, iocb, iter, len, write);
 	return import_sync_rw(s, iocb, iter, len, write);
 }

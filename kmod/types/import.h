@@ -14,6 +14,7 @@ struct rchar_type;
  * @keys: keys of the peer's region; flow->lock
  * @access: enum rchar_access of the region
  * @atomics: enum rchar_atomics of the region
+ * @by_call: RCHAR_BY_CALL_*: what the exporter's kernel executes
  * @calls: calls that wait for RESULT
  * @running: asynchronous reads and writes that threads of the kernel execute by calls
  * @mm: address space of the program that called open(), or NULL. The session holds a reference
@@ -23,6 +24,7 @@ struct rchar_import {
 	struct rchar_keys keys;
 	u32 access;
 	u32 atomics;
+	u8 by_call;
 	struct rchar_calls calls;
 	atomic_t running;
 	struct mm_struct *mm;

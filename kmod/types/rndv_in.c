@@ -109,14 +109,11 @@ static bool rndv_in_hold(struct rchar_rndv_in *b)
 	return b->held;
 }
 
-/*
- * Can the lane's device READ into memory without a registered key? On iWARP it cannot: the adapter
- * requires a key for the sink buffer of a READ (RFC 5040, 5.2).
- */
+/* Can the lane's device READ into memory without a registered key? */
 static bool keyless_reads(struct rchar_rndv_in *b)
 {
 	struct rchar_lane *lane = rchar_flow_get_lane(b->session->flow);
-	bool ok = !lane || !lane->signal_all;
+	bool ok = !lane || lane->limits.keyless_reads;
 
 	if (lane)
 		rchar_lane_put(lane);

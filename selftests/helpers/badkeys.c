@@ -183,6 +183,10 @@ static void calls(void)
 	result("and_the_session_goes_on", call(&c, RCHAR_CALL_FENCE, 0) == RCHAR_CALL_OK);
 	result("an_unknown_call_breaks_the_connection", call(&c, 9, 0) == -1 && disconnected(&c));
 	hang_up(&c);
+	import(&c, rw);
+	result("reading_by_a_call_where_there_are_keys",
+	       call(&c, RCHAR_CALL_READ, 0) == -1 && disconnected(&c));
+	hang_up(&c);
 	import(&c, ro);
 	result("a_call_that_writes_to_a_read_only_region",
 	       call(&c, RCHAR_CALL_ADD, 0) == RCHAR_CALL_READ_ONLY && alive(&c));

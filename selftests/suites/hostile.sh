@@ -117,7 +117,7 @@ everything_was_counted() {
 	[ "$(counter a 'rchar -j version' requests_bad)" = 16 ]
 	[ "$(counter a 'rchar -j version' requests_denied)" = 1 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 75 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 76 ]
 }
 
 ksft_n=$((63 + nkeys + nlanes + nrndv + nhandshake + nreq))

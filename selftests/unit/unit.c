@@ -239,7 +239,20 @@ TEST(a_region_says_what_it_is)
 	r.atomics = 3;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
 	r = good;
-	r.reserved[5] = 1;
+	r.reserved[4] = 1;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
+	r = good;
+	r.by_call = RCHAR_BY_CALL_READ;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_OK);
+	r.atomics = RCHAR_ATOMICS_HW;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_OK);
+	r.by_call = RCHAR_BY_CALL_READ | RCHAR_BY_CALL_WRITE;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
+	r.atomics = RCHAR_ATOMICS_SW;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_OK);
+	r.by_call = RCHAR_BY_CALL_WRITE;
+	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
+	r.by_call = RCHAR_BY_CALL_FLAGS + 1;
 	CHECK(rchar_region_check(&r) == RCHAR_FRAME_BAD_PAYLOAD);
 }
 

@@ -52,6 +52,8 @@ constexpr Reason reasons[] = {
 	 "the key is missing or wrong, or not allowed there; or there is no channel of that name"},
 	{RCHAR_REASON_KEY_DELETED, "its key was deleted (see 'rchar key', 'rchar set')"},
 	{RCHAR_REASON_ENCRYPTION, "one host encrypts, the other does not (see encrypt of both)"},
+	{RCHAR_REASON_DEVICE_LIMITS,
+	 "the RDMA device refused what a connection needs ('dmesg' names it)"},
 };
 
 constexpr bool in_order()

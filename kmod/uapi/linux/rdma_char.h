@@ -134,6 +134,7 @@ enum rchar_reason {
 	RCHAR_REASON_NOT_AUTHORISED,
 	RCHAR_REASON_KEY_DELETED,	/* the key of the link was deleted on this host */
 	RCHAR_REASON_ENCRYPTION,	/* one host encrypts, and the other does not */
+	RCHAR_REASON_DEVICE_LIMITS,	/* the device cannot carry a connection; the log says why */
 
 	__RCHAR_REASON_MAX
 };

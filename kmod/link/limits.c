@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "limits.h"
+#include <linux/kernel.h>
+#include <rdma/ib_verbs.h>
+#include "base/chunk.h"
+#include "base/inject.h"
+#include "mr.h"
+#include "proto/wire.h"
+
+/*
+ * Work requests beside frames and one-sided requests: one batch of RCHAR_MRS_MANY, one of
+ * RCHAR_MRS_ONE, and the drain.
+ */
+#define EXTRA_WR (RCHAR_MR_BATCH + 2)
+/* With fewer frames and one-sided requests a lane is not worth having; no adapter is known. */
+#define WR_MIN	 24
+
+/* What the device says, or what a test says for the device. */
+static u32 said(int value, enum rchar_limit limit)
+{
+	return min_t(u32, max(value, 0), rchar_inject_limit(limit));
+}
+
+/* Divide the send queue; half of the completion queue is for each queue. */
+static void share_queues(struct rchar_limits *l, u32 wr)
+{
+	u32 most = RCHAR_LANE_SQ + RCHAR_LANE_ONESIDED;
+	u32 left = min(wr - EXTRA_WR, most);
+
+	l->onesided = left * RCHAR_LANE_ONESIDED / most;
+	l->frames = left - l->onesided;
+	l->depth = min_t(u32, RCHAR_LANE_DEPTH, wr - 1);
+}
+
+/*
+ * A host announces one frame size: what it can receive, and what it can send. A frame is a header
+ * and chunks, each with an SGE. With one SGE to send, a frame is one that follows its header. With
+ * one SGE to receive, header and payload arrive in one chunk.
+ */
+static void fit_frames(struct rchar_limits *l, u32 send_sge, u32 recv_sge)
+{
+	u32 chunks = min3(send_sge - 1, max(recv_sge, 2u) - 1, (u32)RCHAR_FRAME_CHUNKS);
+
+	l->joined = recv_sge == 1;
+	l->frame_size = send_sge == 1 ? RCHAR_TXBUF_INLINE : chunks * RCHAR_CHUNK_SIZE;
+	if (l->joined)
+		l->frame_size = min_t(
+			u32, l->frame_size,
+			round_down(RCHAR_CHUNK_SIZE - sizeof(struct rchar_wire_sealed_hdr), SZ_1K));
+	l->chunks = max(chunks, 1u);
+	l->write_sge = min_t(u32, send_sge, RCHAR_ONESIDED_SGE);
+	l->send_sge = max_t(u32, l->write_sge, 1 + chunks);
+	BUILD_BUG_ON(RCHAR_TXBUF_INLINE < RCHAR_WIRE_FRAME_MIN);
+}
+
+static void fit_registrations(struct rchar_limits *l, const struct ib_device_attr *attrs)
+{
+	if (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)
+		l->reg_pages = said(min_t(u32, attrs->max_fast_reg_page_list_len, INT_MAX),
+				    RCHAR_LIMIT_REG_PAGES);
+	l->mrs = said(attrs->max_mr, RCHAR_LIMIT_MR);
+	if (!l->mrs)
+		l->reg_pages = 0;
+}
+
+static int too_low(struct ib_device *dev, const char *attribute, u32 value, u32 least)
+{
+	pr_warn_ratelimited("%s: no connection: %s is %u, and at least %u is needed\n",
+			    dev_name(&dev->dev), attribute, value, least);
+	return -EOPNOTSUPP;
+}
+
+/**
+ * rchar_limits_get() - derive the limits of a lane from the attributes of its device
+ * @limits: set
+ * @dev: the device
+ * @port: port of the device
+ *
+ * Return: 0; -EOPNOTSUPP when the device cannot carry a lane. The log names the attribute then.
+ */
+int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 port)
+{
+	const struct ib_device_attr *attrs = &dev->attrs;
+	u32 send_sge = said(attrs->max_send_sge, RCHAR_LIMIT_SEND_SGE);
+	u32 recv_sge = said(attrs->max_recv_sge, RCHAR_LIMIT_RECV_SGE);
+	u32 wr = said(attrs->max_qp_wr, RCHAR_LIMIT_QP_WR);
+	u32 cqe = said(attrs->max_cqe, RCHAR_LIMIT_CQE);
+
+	memset(limits, 0, sizeof(*limits));
+	if (!send_sge)
+		return too_low(dev, "max_send_sge", 0, 1);
+	if (!recv_sge)
+		return too_low(dev, "max_recv_sge", 0, 1);
+	if (wr < EXTRA_WR + WR_MIN)
+		return too_low(dev, "max_qp_wr", wr, EXTRA_WR + WR_MIN);
+	if (cqe / 2 < EXTRA_WR + WR_MIN)
+		return too_low(dev, "max_cqe", cqe, 2 * (EXTRA_WR + WR_MIN));
+	share_queues(limits, min(wr, cqe / 2));
+	fit_frames(limits, send_sge, recv_sge);
+	limits->read_sge = clamp_t(u32, said(attrs->max_sge_rd, RCHAR_LIMIT_SGE_RD), 1,
+				   limits->write_sge);
+	limits->reads_in = min_t(u32, said(attrs->max_qp_rd_atom, RCHAR_LIMIT_QP_RD_ATOM),
+				 RCHAR_LANE_RD_ATOMIC);
+	limits->reads_out = min_t(u32,
+				  said(attrs->max_qp_init_rd_atom, RCHAR_LIMIT_QP_INIT_RD_ATOM),
+				  RCHAR_LANE_RD_ATOMIC);
+	fit_registrations(limits, attrs);
+	limits->iwarp = rdma_protocol_iwarp(dev, port);
+	limits->keyless_reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
+	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&
+			  !limits->iwarp;
+	return 0;
+}
+
+/**
+ * rchar_limits_send_wr() - get the number of work requests that the send queue must hold
+ * @limits: the limits
+ *
+ * Return: work requests, with that of the drain.
+ */
+u32 rchar_limits_send_wr(const struct rchar_limits *limits)
+{
+	return limits->frames + limits->onesided + EXTRA_WR;
+}

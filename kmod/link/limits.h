@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The limits of a lane, derived from what its device says about itself. No other file reads
+ * struct ib_device_attr.
+ */
+#ifndef RCHAR_LIMITS_H
+#define RCHAR_LIMITS_H
+
+#include <linux/types.h>
+
+struct ib_device;
+
+/* Receive buffers of a lane: 2 MiB with 64 KiB frames. */
+#define RCHAR_LANE_DEPTH     32
+/* Frames that the send queue holds at most. */
+#define RCHAR_LANE_SQ	     128
+/* RDMA READs in flight that this host requests for each direction. */
+#define RCHAR_LANE_RD_ATOMIC 16
+/* One-sided work requests that may be in the send queue at once. */
+#define RCHAR_LANE_ONESIDED  64
+/* SGEs of local memory in one one-sided work request. */
+#define RCHAR_ONESIDED_SGE   8
+
+/**
+ * struct rchar_limits - limits of a lane; each is the module's own, or a lower one of the device
+ * @frame_size: payload bytes of a frame in either direction
+ * @chunks: chunks of a receive buffer
+ * @joined: one SGE receives header and payload: the device allows no second one
+ * @depth: receive buffers
+ * @frames: frames in the send queue
+ * @onesided: one-sided work requests in the send queue
+ * @send_sge: SGEs that any work request in the send queue may have
+ * @write_sge: SGEs of local memory in a WRITE
+ * @read_sge: SGEs of local memory in a READ
+ * @reads_in: READs and atomic operations of the peer that the device executes at once
+ * @reads_out: READs and atomic operations for the peer that the device has in flight at once
+ * @reg_pages: pages of a memory region that a work request registers; 0: the device cannot
+ * @mrs: memory regions of the device, shared by all that use it
+ * @atomics: the device executes atomic operations
+ * @iwarp: the transport is iWARP
+ * @keyless_reads: a READ may write to memory without a registered key. On iWARP it may not, because
+ *		   the key of the sink is on the wire (RFC 5040, 5.2).
+ */
+struct rchar_limits {
+	u32 frame_size;
+	u8 chunks;
+	bool joined;
+	u16 depth;
+	u16 frames;
+	u16 onesided;
+	u8 send_sge;
+	u8 write_sge;
+	u8 read_sge;
+	u8 reads_in;
+	u8 reads_out;
+	u32 reg_pages;
+	u32 mrs;
+	bool atomics;
+	bool iwarp;
+	bool keyless_reads;
+};
+
+int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 port);
+u32 rchar_limits_send_wr(const struct rchar_limits *limits);
+
+#endif /* RCHAR_LIMITS_H */
