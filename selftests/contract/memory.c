@@ -218,7 +218,6 @@ TEST(atomics_return_what_was_before)
 TEST(atomics_of_the_device_where_it_can)
 {
 	struct rchar_atomic a = { .op = RCHAR_ATOMIC_ADD, .offset = 80, .operand = 5 };
-	const char *device = getenv("VM_RDMA");
 	uint64_t word = 40;
 	int far, near;
 
@@ -227,7 +226,7 @@ TEST(atomics_of_the_device_where_it_can)
 			     "grep -q 'with encryption, atomics are sw'") == 0);
 		return;
 	}
-	if (device && !strcmp(device, "siw")) {
+	if (device_lacks("atomic_cap") || device_lacks("max_fast_reg_page_list_len")) {
 		add_region("size 1m atomics hw");
 		CHECK_ERR(open(THERE, O_RDWR), EOPNOTSUPP);
 		sh("rchar show there | grep -q no-atomics");

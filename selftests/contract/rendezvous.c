@@ -5,12 +5,11 @@
 #define PIECE (1 << 20)
 #define HALF  (PIECE / 2)
 
-/* With siw the reader declines; with encryption nobody offers. Everything comes in frames. */
+/* The reader declines, or nobody offers: everything comes in frames. */
 static bool copies_all(void)
 {
-	const char *device = getenv("VM_RDMA");
-
-	return encrypted() || (device && !strcmp(device, "siw"));
+	return encrypted() || device_lacks("keyless_reads") ||
+	       device_lacks("max_fast_reg_page_list_len");
 }
 
 /* Reads to the end of the file; what comes must be the stream from its beginning. */
@@ -137,9 +136,11 @@ TEST(a_signal_in_a_large_write_loses_nothing)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &it, NULL);
-	while (pos < 40 * PIECE) {
+	/* Where nothing is slow, few writes wait long enough to be interrupted. */
+	while (pos < 40 * PIECE || interrupted <= 3) {
 		ssize_t n;
 
+		CHECK(pos < 4000ull * PIECE);
 		pattern(buf, sizeof(buf), pos);
 		n = write(cli, buf, sizeof(buf));
 		CHECK(n > 0 || errno == EINTR);
@@ -147,7 +148,6 @@ TEST(a_signal_in_a_large_write_loses_nothing)
 		pos += n > 0 ? n : 0;
 	}
 	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
-	CHECK(interrupted > 3);
 	finish(cli, &r, pos);
 }
 
