@@ -69,6 +69,53 @@ listen_waits_for_its_address() {
 	ip addr del 10.0.0.50/24 dev net0
 }
 
+# limit_of HOST LIMIT VALUE - what the module believes of the device of new connections
+limit_of() { on "$1" "echo $3 >/sys/kernel/debug/rdma_char/limits/$2"; }
+
+a_device_that_cannot_connect_is_named() {
+	local attribute
+
+	rchar add s stream listen 10.0.0.1
+	for attribute in max_send_sge max_recv_sge max_qp_wr max_cqe; do
+		limit_of b $attribute 0
+		on b rchar add s stream connect 10.0.0.1 open-timeout 300ms
+		until_true is_reason s device-limits b
+		on b rchar show s | grep -q "dmesg"
+		on b dmesg | grep -q "rxe0: no connection: $attribute is 0, and at least [0-9]* is needed"
+		[ "$(on b rio open /dev/rchar/s rw)" = ETIMEDOUT ]
+		limit_of b $attribute 4294967295
+		until_true is_state s up b
+		on b rchar del s
+	done
+	clean
+}
+
+frames_are_of() { # SIZE
+	on b rchar link | grep -q "frame $1 "
+}
+
+# A link moves to a device that takes, or sends, smaller frames: a new epoch. And back: the same.
+a_link_follows_what_its_device_can_do() {
+	local host
+
+	rchar add s stream listen 10.0.0.1
+	on b rchar add s stream connect 10.0.0.1
+	until_true is_state s up b
+	for host in a b; do
+		frames_are_of 64k
+		limit_of $host max_recv_sge 3
+		on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+		until_true frames_are_of 32k
+		on b 'head -c 300000 /bin/busybox >/dev/rchar/s' &
+		[ "$(head -c 300000 /dev/rchar/s | md5sum)" = "$(head -c 300000 /bin/busybox | md5sum)" ]
+		wait $!
+		limit_of $host max_recv_sge 4294967295
+		on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+		until_true frames_are_of 64k
+	done
+	clean
+}
+
 many_channels_share_one_link() {
 	local i
 
@@ -590,7 +637,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 32
+plan 34
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -600,6 +647,8 @@ run wrong_name_is_refused_with_a_reason
 run wrong_port_times_out_with_a_reason
 run unreachable_address_times_out_with_a_reason
 run listen_waits_for_its_address
+run a_device_that_cannot_connect_is_named
+run a_link_follows_what_its_device_can_do
 run many_channels_share_one_link
 run a_link_has_the_lanes_that_were_asked_for
 run link_reset_in_the_middle_loses_nothing

@@ -61,10 +61,10 @@ python_mmap_and_pread() {
 
 # RDMA did it, not the CPU of the exporter: it received no frame meanwhile but keepalives.
 no_frames_for_bytes() {
-	local before after limit limits=/sys/kernel/debug/rdma_char/limits
+	local before after attribute limits=/sys/kernel/debug/rdma_char/limits
 
-	for limit in keyless_reads max_fast_reg_page_list_len; do
-		[ "$(cat $limits/$limit)" != 0 ] || skip "as on this adapter, reads are calls ($limit is 0)"
+	for attribute in keyless_reads max_fast_reg_page_list_len; do
+		[ "$(cat $limits/$attribute)" != 0 ] || skip "as on this adapter, reads are calls ($attribute is 0)"
 	done
 	before=$(counter a 'rchar -j link' rx_frames)
 	on b 'dd if=/dev/rchar/pool of=/dev/null bs=64k 2>/dev/null'
