@@ -91,10 +91,16 @@ install: install-tools ## install-tools, and the module for KERNEL
 INSTALLED = \
 	755:$(BUILD)/tools/rchar:$(PREFIX)/sbin \
 	755:$(BUILD)/tools/rchar-perf:$(PREFIX)/bin \
+	755:$(BUILD)/tools/rchar-forward:$(PREFIX)/bin \
+	755:$(BUILD)/tools/rchar-exec:$(PREFIX)/bin \
 	644:Documentation/rchar.8:$(PREFIX)/share/man/man8 \
 	644:Documentation/rchar.conf.5:$(PREFIX)/share/man/man5 \
 	644:Documentation/rchar-perf.1:$(PREFIX)/share/man/man1 \
+	644:Documentation/rchar-forward.1:$(PREFIX)/share/man/man1 \
+	644:Documentation/rchar-exec.1:$(PREFIX)/share/man/man1 \
 	644:tools/systemd/rchar.service:$(UNITDIR) \
+	644:tools/systemd/rchar-forward@.service:$(UNITDIR) \
+	644:tools/systemd/rchar-exec@.service:$(UNITDIR) \
 	644:tools/udev/60-rchar.rules:$(UDEVDIR) \
 	644:tools/completion/rchar:$(PREFIX)/share/bash-completion/completions \
 	644:tools/completion/_rchar:$(PREFIX)/share/zsh/$(ZSHDIR) \
@@ -109,7 +115,7 @@ install-tools: ## install tools, unit, completion and manual pages under DESTDIR
 		echo "install $$from $$to"; \
 		install -D -m $${i%%:*} -t $$to $$from || exit 1; \
 	done
-	@sed -i 's|/usr/sbin/rchar|$(PREFIX)/sbin/rchar|' $(DESTDIR)$(UNITDIR)/rchar.service
+	@sed -i 's|/usr/sbin/rchar|$(PREFIX)/sbin/rchar|; s|/usr/bin/rchar|$(PREFIX)/bin/rchar|' $(DESTDIR)$(UNITDIR)/rchar*.service
 	@sed -i '/^\.TH/s/"rdma_char"/"rdma_char $(VERSION)"/' $(DESTDIR)$(PREFIX)/share/man/man?/rchar*.[158]
 
 .PHONY: install-dkms

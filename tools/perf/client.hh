@@ -5,8 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "endpoint.hh"
+#include "../common/endpoint.hh"
 #include "result.hh"
+#include "session.hh"
 
 struct Options {
 	bool json = false;

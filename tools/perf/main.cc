@@ -149,6 +149,8 @@ void run(Words words, Options options, bool has_size)
 	Endpoint endpoint(words.take("the endpoint"));
 
 	words.end();
+	if (!endpoint.is_channel() && endpoint.kind() != Endpoint::Kind::tcp)
+		usage_error("'" + endpoint.text() + "': a channel or tcp:HOST:PORT is expected");
 	if (work == "serve") {
 		serve(endpoint, options.once, options.threads);
 		return;
@@ -156,7 +158,7 @@ void run(Words words, Options options, bool has_size)
 	if (work != "bandwidth" && work != "latency" && work != "open" && work != "sessions")
 		usage_error("'" + work +
 			    "': serve, bandwidth, latency, open or sessions is expected");
-	bool memory = !endpoint.is_tcp() && kind_of(endpoint.open().get()) == Kind::memory;
+	bool memory = endpoint.is_channel() && kind_of(endpoint.open().get()) == Kind::memory;
 
 	if (memory && (work == "open" || work == "sessions"))
 		usage_error("'" + work + "' is for stream and message channels");

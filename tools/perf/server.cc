@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "../common/args.hh"
-#include "endpoint.hh"
+#include "../common/endpoint.hh"
 #include "request.hh"
+#include "session.hh"
 
 namespace {
 
@@ -243,6 +244,8 @@ void serve(Endpoint &endpoint, bool once, bool threads)
 		Fd fd = endpoint.accept();
 		Request request;
 
+		if (!fd)
+			continue;
 		if (kind_of(fd.get()) == Kind::memory)
 			usage_error("memory channels need no server: the kernel is it");
 		try {

@@ -1,0 +1,421 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Programs that know only sockets, between two machines: servers and listening channels on a, clients
+# and connecting channels on b. All addresses of theirs are 127.0.0.1: nothing but rchar-forward and
+# rchar-exec joins the two.
+. lib/ksft.sh
+export HOME=/root
+
+# In the background on a host, with its output in /tmp/NAME.log there.
+start() { # HOST NAME COMMAND...
+	on "$1" "cd /tmp; HOME=/root setsid ${*:3} </dev/null >/tmp/$2.log 2>&1 & echo \$! >/tmp/$2.pid"
+}
+stop() { # HOST NAME
+	on "$1" "kill \$(cat /tmp/$2.pid) 2>/dev/null; while kill -0 \$(cat /tmp/$2.pid) 2>/dev/null; do sleep 0.05; done" || true
+}
+# A file of this host for b: 'on' has no standard input.
+give_b() { on b "echo $(base64 -w0 <"$1") | base64 -d >$2"; } # FILE PATH
+
+listens() { on "$1" "ss -Hltn sport = :$2 | grep -q ."; }	# HOST PORT
+
+# A service of a on PORT is there for b, on the same port.
+forwarded() { # NAME PORT
+	rchar add "$1" stream listen 10.0.0.1
+	on b rchar -w $limit add "$1" stream connect 10.0.0.1
+	start a "fwd-$1" rchar-forward "/dev/rchar/$1" "tcp:127.0.0.1:$2"
+	start b "fwd-$1" rchar-forward "tcp:127.0.0.1:$2" "/dev/rchar/$1"
+	until_true listens b "$2"
+}
+no_more() { # NAME
+	stop a "fwd-$1"
+	stop b "fwd-$1"
+	rchar del "$1"
+	on b rchar del "$1"
+}
+
+redis() {
+	start a redis redis-server --port 6379 --save "''" --appendonly no
+	until_true listens a 6379
+	forwarded redis 6379
+	on b "redis-cli set word hello" | grep -qx OK
+	on b "redis-cli get word" | grep -qx hello
+	on b "head -c 1000000 /bin/busybox | redis-cli -x set big" | grep -qx OK
+	[ "$(on b 'redis-cli --raw get big' | head -c 1000000 | md5sum)" = "$(head -c 1000000 /bin/busybox | md5sum)" ]
+	note "$(on b 'redis-benchmark -q -n 3000 -c 50 -t set,get 2>/dev/null' | tr '\r' '\n' | grep 'requests per second' | tr '\n' ' ')"
+	[ "$(on b 'redis-cli info stats' | sed -n 's/^total_connections_received:\([0-9]*\).*/\1/p')" -ge 100 ]
+	no_more redis
+	stop a redis
+}
+
+sshd_starts() {
+	mkdir -p /root/.ssh /run/sshd /opt/ssh
+	grep -q ^sshd /etc/passwd || echo 'sshd:x:100:65534::/run/sshd:/bin/false' >>/etc/passwd
+	[ -e /opt/ssh/host ] || ssh-keygen -q -t ed25519 -N '' -f /opt/ssh/host
+	[ -e /opt/ssh/user ] || ssh-keygen -q -t ed25519 -N '' -f /opt/ssh/user
+	cp /opt/ssh/user.pub /root/.ssh/authorized_keys
+	chmod 700 /root/.ssh /opt/ssh
+	sed -i 's/^root:[^:]*:/root::/' /etc/passwd
+	start a sshd "\$(command -v sshd)" -D -e -f /dev/null -p 22 -h /opt/ssh/host -o UsePAM=no -o StrictModes=no \
+		-o AuthorizedKeysFile=/root/.ssh/authorized_keys -o PermitRootLogin=yes \
+		-o "Subsystem='sftp internal-sftp'" -o PidFile=none
+	until_true listens a 22 || { cat /tmp/sshd.log; return 1; }
+	on b 'mkdir -p -m 700 /root/.ssh; umask 077
+		printf "Host *\n IdentityFile /root/.ssh/id\n StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n LogLevel ERROR\n" >/root/.ssh/config; : >/root/.ssh/id'
+	give_b /opt/ssh/user /root/.ssh/id
+}
+
+on_b() { on b "export HOME=/root; cd /tmp; $*"; }
+
+ssh_scp_rsync_and_git() {
+	sshd_starts
+	forwarded ssh 22
+	[ "$(on_b 'ssh 127.0.0.1 hostname')" = a ]
+	head -c 5000000 /dev/urandom >/tmp/file
+	on_b 'scp -q 127.0.0.1:/tmp/file /tmp/copy'
+	[ "$(on b 'md5sum </tmp/copy')" = "$(md5sum </tmp/file)" ]
+	mkdir -p /tmp/tree/deep
+	cp /tmp/file /tmp/tree/deep/
+	cp /bin/busybox /tmp/tree/
+	on_b 'rsync -a -e ssh 127.0.0.1:/tmp/tree/ /tmp/tree'
+	[ "$(on b 'cd /tmp/tree && find . -type f | sort | xargs md5sum')" = \
+		"$(cd /tmp/tree && find . -type f | sort | xargs md5sum)" ]
+	rm -rf /tmp/repo
+	git init -q -b main /tmp/repo
+	cp /tmp/file /tmp/repo/
+	git -C /tmp/repo -c user.name=a -c user.email=a@a add file
+	git -C /tmp/repo -c user.name=a -c user.email=a@a commit -q -m one
+	on_b 'git clone -q 127.0.0.1:/tmp/repo /tmp/clone'
+	[ "$(on b 'md5sum </tmp/clone/file')" = "$(md5sum </tmp/file)" ]
+	no_more ssh
+	stop a sshd
+	on b rm -rf /tmp/clone /tmp/tree /tmp/copy
+}
+
+http() {
+	mkdir -p /tmp/www
+	head -c 20000000 /dev/urandom >/tmp/www/file
+	echo hello >/tmp/www/index.html
+	cat >/tmp/nginx.conf <<'CONF'
+daemon off; master_process off; error_log /tmp/nginx.err; pid /tmp/nginx.pid;
+events { }
+http { access_log off; client_body_temp_path /tmp/n1; proxy_temp_path /tmp/n2; fastcgi_temp_path /tmp/n3;
+	uwsgi_temp_path /tmp/n4; scgi_temp_path /tmp/n5;
+	server { listen 127.0.0.1:80; root /tmp/www; } }
+CONF
+	start a nginx "\$(command -v nginx)" -e /tmp/nginx.err -c /tmp/nginx.conf
+	until_true listens a 80
+	forwarded web 80
+	[ "$(on b 'curl -s http://127.0.0.1/')" = hello ]
+	[ "$(on b 'curl -s http://127.0.0.1/file | md5sum')" = "$(md5sum </tmp/www/file)" ]
+	no_more web
+	stop a nginx
+}
+
+postgresql() {
+	local bin=/usr/lib/postgresql/15/bin
+
+	grep -q ^postgres /etc/passwd || echo 'postgres:x:101:65534::/tmp:/bin/sh' >>/etc/passwd
+	mkdir -p /tmp/pg && chown 101 /tmp/pg
+	su -s /bin/sh postgres -c "$bin/initdb -D /tmp/pg/data -A trust --no-sync -E UTF8 --locale=C >/tmp/pg/initdb.log"
+	start a pg "su -s /bin/sh postgres -c '$bin/postgres -D /tmp/pg/data -h 127.0.0.1 -k /tmp/pg -F'"
+	until_true listens a 5432
+	forwarded pg 5432
+	on_b "$bin/pgbench -h 127.0.0.1 -U postgres -i -q postgres 2>/dev/null"
+	note "$(on_b "$bin/pgbench -h 127.0.0.1 -U postgres -c 10 -t 20 postgres 2>/dev/null" | grep -E '^(number of transactions actually|tps)' | tr '\n' ' ')"
+	[ "$(on_b "$bin/psql -h 127.0.0.1 -U postgres -Atc 'select count(*) from pgbench_history' postgres")" = 200 ]
+	no_more pg
+	pkill -INT -f "$bin/postgres -D" || true
+	until_true eval '! listens a 5432'
+}
+
+# Each half closes by itself: md5sum answers after the end of what it reads.
+half_close_goes_through() {
+	rchar add sum stream listen 10.0.0.1
+	on b rchar -w $limit add sum stream connect 10.0.0.1
+	start a sum rchar-exec sum md5sum
+	start b sum rchar-forward tcp:127.0.0.1:700 /dev/rchar/sum
+	until_true listens b 700
+	for n in 0 1 70000 9000000; do
+		[ "$(on b "head -c $n /dev/zero | socat -t 60 - tcp:127.0.0.1:700")" = "$(head -c $n /dev/zero | md5sum)" ]
+	done
+	stop a sum
+	stop b sum
+	rchar del sum
+	on b rchar del sum
+}
+
+unix_sockets_work_on_both_sides() {
+	start a echo python3 /root/programs/echo.py serve 7
+	until_true listens a 7
+	rchar add u stream listen 10.0.0.1
+	on b rchar -w $limit add u stream connect 10.0.0.1
+	start a server socat unix-listen:/tmp/server,fork exec:md5sum,nofork
+	until_true test -S /tmp/server
+	start a fwd rchar-forward -v /dev/rchar/u unix:/tmp/server
+	start b fwd rchar-forward unix:/tmp/client /dev/rchar/u
+	until_true on b test -S /tmp/client
+	[ "$(on b 'echo hello | socat -t 60 - unix:/tmp/client')" = "$(echo hello | md5sum)" ]
+	grep -q '^rchar-forward: connection 1, 1 at once$' /tmp/fwd.log
+	# Somebody listens there: the second one may not take it away.
+	on b 'rchar-forward unix:/tmp/client /dev/rchar/u' 2>&1 | grep -q 'Address already in use'
+	# A socket that a killed one left behind, it may.
+	on b 'kill -9 $(cat /tmp/fwd.pid)'
+	start b fwd rchar-forward unix:/tmp/client /dev/rchar/u
+	until_true eval 'on b "echo again | socat -t 60 - unix:/tmp/client" | grep -q "$(echo again | md5sum)"'
+	stop b fwd
+	on b '[ ! -e /tmp/client ]'
+	stop a fwd
+	stop a server
+	stop a echo
+	rchar del u
+	on b rchar del u
+}
+
+a_thousand_connections() {
+	start a echo python3 /root/programs/echo.py serve 7
+	until_true listens a 7
+	forwarded many 7
+	on b 'python3 /root/programs/echo.py many 7 1000' >/tmp/many.log
+	grep -q 'all are connected' /tmp/many.log
+	grep -q 'all have got back what they sent' /tmp/many.log
+	note "$(on b 'grep -c ^tcp /proc/net/protocols >/dev/null; rchar link | grep -c "to 10.0.0.1"') link for 1000 connections"
+	[ "$(on b 'rchar link | grep -c "to 10.0.0.1"')" = 1 ]
+	# All descriptors are back.
+	until_true eval '[ "$(ls /proc/$(cat /tmp/fwd-many.pid)/fd | wc -l)" -lt 160 ]'
+	no_more many
+	stop a echo
+}
+
+no_more_than_max_at_once() {
+	start a echo python3 /root/programs/echo.py serve 7
+	until_true listens a 7
+	rchar add few stream listen 10.0.0.1 backlog 100
+	on b rchar -w $limit add few stream connect 10.0.0.1
+	start a fwd rchar-forward -n 3 -v /dev/rchar/few tcp:127.0.0.1:7
+	start b fwd rchar-forward tcp:127.0.0.1:7 /dev/rchar/few
+	until_true listens b 7
+	# Each must have come and gone, three at a time.
+	on b 'for i in $(seq 20); do (echo $i | socat -t 60 - tcp:127.0.0.1:7) & done; wait' | sort -n | tr '\n' ' ' >/tmp/few
+	[ "$(cat /tmp/few)" = "$(seq 20 | tr '\n' ' ')" ]
+	[ "$(sed -n 's/.*, \([0-9]*\) at once$/\1/p' /tmp/fwd.log | sort -n | tail -n1)" -le 3 ]
+	stop a fwd
+	stop b fwd
+	stop a echo
+	rchar del few
+	on b rchar del few
+}
+
+a_lost_link_loses_nothing() {
+	local i id reader
+
+	start a sink "socat -u tcp-listen:9,bind=127.0.0.1 create:/tmp/sunk"
+	until_true listens a 9
+	forwarded lost 9
+	on b 'for i in $(seq 12); do cat /bin/busybox; done | socat -u - tcp:127.0.0.1:9' &
+	reader=$!
+	for i in 1 2 3 4; do
+		until_moving b lost tx_bytes $reader
+		id=$(on b rchar link | sed -n 's/: to.*//p')
+		on b rchar link reset "$id"
+	done
+	wait $reader
+	until_true eval '! kill -0 $(cat /tmp/sink.pid) 2>/dev/null'
+	[ "$(md5sum </tmp/sunk)" = "$(for i in $(seq 12); do cat /bin/busybox; done | md5sum)" ]
+	[ "$(counter b 'rchar -j link' connects)" -ge 4 ]
+	no_more lost
+	rm -f /tmp/sunk
+}
+
+# A killed forwarder ends its connections on both sides, and a new one serves new ones.
+either_side_may_be_killed() {
+	local host
+
+	start a echo python3 /root/programs/echo.py serve 7
+	until_true listens a 7
+	forwarded kill 7
+	for host in a b; do
+		on b 'rm -f /tmp/in; mkfifo /tmp/in; (socat -t 0.5 - tcp:127.0.0.1:7 </tmp/in >/tmp/out 2>/dev/null; echo over >/tmp/over) >/dev/null 2>&1 &
+			exec 3>/tmp/in; echo hello >&3; rm -f /tmp/over; setsid sleep 1000 >&3 2>/dev/null & echo $! >/tmp/holder.pid'
+		until_true on b grep -q hello /tmp/out
+		on $host 'kill -9 $(cat /tmp/fwd-kill.pid)'
+		until_true on b test -e /tmp/over
+		on b 'kill $(cat /tmp/holder.pid)'
+		if [ $host = a ]; then
+			start a fwd-kill rchar-forward /dev/rchar/kill tcp:127.0.0.1:7
+		else
+			start b fwd-kill rchar-forward tcp:127.0.0.1:7 /dev/rchar/kill
+		fi
+		until_true eval 'on b "echo again | socat -t 60 - tcp:127.0.0.1:7" | grep -q again'
+	done
+	no_more kill
+	stop a echo
+}
+
+# The client sees a reset, not an end of file; the log says why; others go on.
+a_server_that_is_not_there() {
+	forwarded gone 7
+	on b 'python3 -c "
+import socket
+s = socket.create_connection((\"127.0.0.1\", 7))
+try:
+    print(\"end of file\" if s.recv(1) == b\"\" else \"bytes\")
+except ConnectionResetError:
+    print(\"reset\")"' >/tmp/saw
+	grep -qx 'end of file' /tmp/saw || grep -qx reset /tmp/saw
+	until_true grep -qx 'rchar-forward: tcp:127.0.0.1:7: Connection refused' /tmp/fwd-gone.log
+	start a echo python3 /root/programs/echo.py serve 7
+	until_true listens a 7
+	[ "$(on b 'echo hello | socat -t 60 - tcp:127.0.0.1:7')" = hello ]
+	stop a echo
+	no_more gone
+	# The channel of b leads nowhere: a reset.
+	on b rchar add nowhere stream connect 10.0.0.1:999 open-timeout 200ms
+	start b fwd rchar-forward tcp:127.0.0.1:8 /dev/rchar/nowhere
+	until_true listens b 8
+	[ "$(on b 'python3 -c "
+import socket
+s = socket.create_connection((\"127.0.0.1\", 8))
+try:
+    s.recv(1); print(\"end of file\")
+except ConnectionResetError:
+    print(\"reset\")"')" = reset ]
+	on b grep -qx "'rchar-forward: /dev/rchar/nowhere: Connection timed out'" /tmp/fwd.log
+	stop b fwd
+	on b rchar del nowhere
+}
+
+says() { # STATUS WORDS COMMAND...
+	local out
+
+	out=$(expect_status "$1" "${@:3}" 2>&1 </dev/null) || { echo "$out"; return 1; }
+	[ "$(wc -l <<<"$out")" = 1 ]
+	[[ "$out" == *"$2"* ]] || { echo "'$out' lacks '$2'"; return 1; }
+}
+
+errors_are_clear() {
+	rchar add l stream listen 10.0.0.1
+	rchar add c stream connect 10.0.0.1/l
+	rchar add m message listen 10.0.0.1
+	until_true is_state c up
+	says 1 'FROM is missing' rchar-forward
+	says 1 'TO is missing' rchar-forward tcp:127.0.0.1:5
+	says 1 'one word too many' rchar-forward tcp:127.0.0.1:5 /dev/rchar/c x
+	says 1 "'nonsense': /dev/rchar/NAME, tcp:HOST:PORT or unix:PATH is expected" rchar-forward nonsense /dev/rchar/c
+	says 1 'tcp:HOST:PORT is expected' rchar-forward tcp:5 /dev/rchar/c
+	says 1 'unix:PATH is expected' rchar-forward unix: /dev/rchar/c
+	says 1 'only FROM can be it' rchar-forward tcp:127.0.0.1:5 systemd
+	says 1 'systemd: it passed no socket on' rchar-forward systemd /dev/rchar/c
+	says 1 'a channel that listens is expected' rchar-forward /dev/rchar/c tcp:127.0.0.1:5
+	says 1 'is no stream channel' rchar-forward /dev/rchar/m tcp:127.0.0.1:5
+	says 1 'No such file' rchar-forward /dev/rchar/none tcp:127.0.0.1:5
+	says 1 'is no channel' rchar-forward /etc/passwd tcp:127.0.0.1:5
+	says 1 '--max: at least 1' rchar-forward -n 0 /dev/rchar/l tcp:127.0.0.1:5
+	says 1 'NAME and COMMAND are expected' rchar-exec l
+	says 1 'COMMAND is missing' rchar-exec l --
+	says 1 'a channel that listens is expected' rchar-exec c true
+	says 1 'is no stream channel' rchar-exec m true
+	says 1 '/no/such: No such file' rchar-exec l /no/such
+	# A channel that is deleted ends what serves it, with its errno.
+	start a one rchar-forward /dev/rchar/l tcp:127.0.0.1:5
+	start a two rchar-exec l true
+	until_true eval '[ "$(rchar session | grep -c "channel l ")" = 2 ] || ls -l /proc/*/fd 2>/dev/null | grep -c "rchar/l" | grep -qx 2'
+	rchar del l
+	until_true eval '! kill -0 $(cat /tmp/one.pid) 2>/dev/null && ! kill -0 $(cat /tmp/two.pid) 2>/dev/null'
+	grep -qx 'rchar-forward: /dev/rchar/l: No such device' /tmp/one.log
+	grep -qx 'rchar-exec: /dev/rchar/l: No such device' /tmp/two.log
+	rchar del all
+}
+
+exec_runs_a_command_for_each_session() {
+	rchar add e stream listen 10.0.0.1
+	on b rchar -w $limit add e stream connect 10.0.0.1
+	start a exec rchar-exec -n 2 e -- sh -c "'echo \$RCHAR_CHANNEL \$RCHAR_PEER k=\$RCHAR_KEY; cat'"
+	[ "$(on b 'exec 3<>/dev/rchar/e; echo hello >&3; head -n 2 <&3' | tr '\n' ' ')" = 'e 10.0.0.2 k= hello ' ]
+	# Two at once; the third waits, and comes.
+	on b 'for i in 1 2 3; do (exec 3<>/dev/rchar/e; echo $i >&3; head -n 2 <&3 | tail -n 1) & done; wait' | sort | tr '\n' ' ' >/tmp/three
+	[ "$(cat /tmp/three)" = '1 2 3 ' ]
+	# No child stays, dead or alive.
+	until_true eval '[ -z "$(pgrep -P $(cat /tmp/exec.pid))" ]'
+	stop a exec
+	# Once; the status is the command's. The command's errors go where asked.
+	start a once "sh -c 'rchar-exec -1 -e e sh -c \"echo oops >&2; exit 7\"; echo \$?'"
+	[ "$(on b 'cat /dev/rchar/e')" = oops ]
+	until_true grep -qx 7 /tmp/once.log
+	rchar del e
+	on b rchar del e
+}
+
+# As systemd passes sockets on: descriptors from 3, and two variables.
+sockets_of_systemd() {
+	start a echo python3 /root/programs/echo.py serve 7
+	until_true listens a 7
+	rchar add s stream listen 10.0.0.1
+	on b rchar -w $limit add s stream connect 10.0.0.1
+	start a fwd rchar-forward /dev/rchar/s tcp:127.0.0.1:7
+	cat >/tmp/activate.py <<'PY'
+import os, socket
+s = socket.create_server(("127.0.0.1", 7))
+t = socket.create_server(("127.0.0.1", 8))
+for i, fd in enumerate((s, t)):
+    os.dup2(fd.fileno(), 103 + i)
+os.closerange(3, 103)
+for i in range(2):
+    os.dup2(103 + i, 3 + i)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="2")
+os.execvp("rchar-forward", ["rchar-forward", "systemd", "/dev/rchar/s"])
+PY
+	give_b /tmp/activate.py /tmp/activate.py
+	start b fwd python3 /tmp/activate.py
+	until_true listens b 8
+	[ "$(on b 'echo hello | socat -t 60 - tcp:127.0.0.1:7')" = hello ]
+	[ "$(on b 'echo there | socat -t 60 - tcp:127.0.0.1:8')" = there ]
+	stop a fwd
+	stop b fwd
+	stop a echo
+	rchar del s
+	on b rchar del s
+}
+
+# measured_to ADDR WORDS - bytes from a program on b to the server on a
+measured_to() {
+	local n=40000000 begun
+
+	start a sink "socat -u tcp-listen:9,reuseaddr,bind=0.0.0.0 create:/dev/null"
+	until_true listens a 9
+	begun=${EPOCHREALTIME/./}
+	on b "head -c $n /dev/zero | socat -u - tcp:$1:9"
+	until_true eval '! kill -0 $(cat /tmp/sink.pid) 2>/dev/null'
+	note "$2: $((n * 10 / (${EPOCHREALTIME/./} - begun))) tenths of MB/s"
+}
+
+# The same bytes through it, through socat in its place, and over TCP. No test of a rate.
+how_fast() {
+	forwarded fast 9
+	measured_to 127.0.0.1 rchar-forward
+	stop a fwd-fast
+	stop b fwd-fast
+	start b fwd-fast socat tcp-listen:9,bind=127.0.0.1 /dev/rchar/fast
+	start a fwd-fast socat /dev/rchar/fast tcp:127.0.0.1:9,retry=100,interval=0.1
+	until_true listens b 9
+	measured_to 127.0.0.1 'socat on both sides'
+	measured_to 10.0.0.1 'TCP between the hosts'
+	no_more fast
+}
+
+plan 15
+run redis
+run ssh_scp_rsync_and_git
+run http
+run postgresql
+run half_close_goes_through
+run unix_sockets_work_on_both_sides
+run a_thousand_connections
+run no_more_than_max_at_once
+run a_lost_link_loses_nothing
+run either_side_may_be_killed
+run a_server_that_is_not_there
+run errors_are_clear
+run exec_runs_a_command_for_each_session
+run sockets_of_systemd
+run how_fast
+finish

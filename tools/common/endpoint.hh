@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0
+// Where bytes go: a channel of rdma_char, or a socket.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fd.hh"
+#include "linux/rdma_char.h"
+
+// "/dev/rchar/NAME", "tcp:HOST:PORT", "unix:PATH", or "systemd": the sockets that it passes on.
+// All throw Failure.
+class Endpoint {
+public:
+	enum class Kind { channel, tcp, local, systemd };
+
+	explicit Endpoint(const std::string &text);
+	~Endpoint();
+	Endpoint(const Endpoint &) = delete;
+	const std::string &text() const { return text_; }
+	Kind kind() const { return kind_; }
+	bool is_channel() const { return kind_ == Kind::channel; }
+
+	// Each takes O_NONBLOCK or 0. With O_NONBLOCK what comes turns writable, or reports an error.
+	Fd open(int flags = 0) const;  // a new connection or session, from the side that calls
+	Fd accept(int flags = 0);      // the next one that somebody opened
+
+	// A listening stream channel: a file that turns writable when a session has come, or reports
+	// an error. Fails, in words, for any other endpoint.
+	Fd await_session() const;
+
+	// Sockets only: begin to listen. The descriptors to poll.
+	const std::vector<Fd> &listen();
+
+private:
+	std::string text_, host_, port_, path_;
+	Kind kind_ = Kind::channel;
+	std::vector<Fd> listeners_;
+	bool bound_ = false;  // path_ is ours to remove
+	void listen_tcp();
+	void listen_local();
+	Fd open_channel(int flags) const;
+};
+
+// The session of a file, or nothing for what is no channel.
+std::optional<rchar_info> session_info(int fd);
+
+// Why a descriptor that polls as broken is so; "" when it is not.
+std::string error_of(int fd);
+
+// Half-close of a session or a socket; RCHAR_SHUT_*. False: errno says why not.
+bool shut(int fd, int half);

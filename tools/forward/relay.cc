@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "relay.hh"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "../common/endpoint.hh"
+
+namespace {
+
+// How often a flow moves bytes before the others have their turn.
+constexpr int max_rounds = 16;
+
+// A connection that failed ends with a reset where that exists: not like one that is complete.
+void reset_on_close(int fd)
+{
+	linger at_once{1, 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
+bool is_over(int error) { return error == EPIPE || error == ECONNRESET; }
+
+}  // namespace
+
+Relay::Relay(Loop &loop, Pipes &pipes, Fd near, Fd far, Over over)
+	: loop_(loop), pipes_(pipes), over_(std::move(over)), near_(this, std::move(near)),
+	  far_(this, std::move(far)), out_{&near_, &far_, {}, Wait::source}, back_{&far_,
+										   &near_,
+										   {},
+										   Wait::source}
+{
+}
+
+Relay::~Relay()
+{
+	for (End *end : {&near_, &far_})
+		if (end->watched)
+			loop_.forget(end->fd.get());
+}
+
+void Relay::begin() { watch(&far_); }
+
+void Relay::watch(End *end)
+{
+	uint32_t events = 0;
+
+	if (connecting_) {
+		if (end == &far_)
+			events = EPOLLOUT;
+	} else {
+		for (const Flow *flow : {&out_, &back_}) {
+			if (flow->wait == Wait::source && flow->source == end)
+				events |= EPOLLIN;
+			if (flow->wait == Wait::sink && flow->sink == end)
+				events |= EPOLLOUT;
+		}
+	}
+	// An end that nobody waits for would only report that its peer has gone, again and again.
+	if (events == end->watched)
+		return;
+	if (events)
+		loop_.watch(end->fd.get(), events, end);
+	else
+		loop_.forget(end->fd.get());
+	end->watched = events;
+}
+
+bool Relay::connected(uint32_t events)
+{
+	std::string error;
+
+	if (events & (EPOLLERR | EPOLLHUP))
+		error = error_of(far_.fd.get());
+	if (!error.empty()) {
+		fail(error);
+		return false;
+	}
+	connecting_ = false;
+	return true;
+}
+
+void Relay::ready(End *, uint32_t events)
+{
+	if (ended_ || (connecting_ && !connected(events)))
+		return;
+	for (Flow *flow : {&out_, &back_}) {
+		pump(flow);
+		if (ended_)
+			return;
+	}
+	if (out_.wait == Wait::nothing && back_.wait == Wait::nothing) {
+		ended_ = true;
+		over_(this, "");
+		return;
+	}
+	watch(&near_);
+	watch(&far_);
+}
+
+void Relay::pump(Flow *flow)
+{
+	if (flow->wait == Wait::nothing)
+		return;
+	if (!flow->pipe)
+		flow->pipe = pipes_.take();
+	if (!*flow->pipe) {
+		fail(std::string("pipe: ") + strerror(errno));
+		return;
+	}
+	pump_some(flow);
+	if (!flow->pipe->held())
+		give_back(flow);
+}
+
+void Relay::give_back(Flow *flow)
+{
+	pipes_.give_back(std::move(*flow->pipe));
+	flow->pipe.reset();
+}
+
+void Relay::pump_some(Flow *flow)
+{
+	for (int i = 0; i < max_rounds; i++) {
+		ssize_t n;
+
+		if (!flow->pipe->held()) {
+			flow->wait = Wait::source;
+			n = flow->pipe->fill_from(flow->source->fd.get());
+			if (n == 0) {
+				finish(flow);
+				return;
+			}
+			if (n < 0 && errno == EAGAIN)
+				return;
+			if (n < 0 && errno != EINTR) {
+				fail(strerror(errno));
+				return;
+			}
+			continue;
+		}
+		flow->wait = Wait::sink;
+		n = flow->pipe->empty_to(flow->sink->fd.get());
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0 && errno != EINTR && !is_over(errno)) {
+			fail(strerror(errno));
+			return;
+		}
+		if (n < 0 && is_over(errno)) {
+			// The reader has gone. What it still sends comes in the other flow.
+			shut(flow->source->fd.get(), RCHAR_SHUT_RD);
+			flow->wait = Wait::nothing;
+			return;
+		}
+	}
+}
+
+// The end of file goes on: the sink's sending half closes, its other half stays.
+void Relay::finish(Flow *flow)
+{
+	flow->wait = Wait::nothing;
+	shut(flow->sink->fd.get(), RCHAR_SHUT_WR);
+}
+
+void Relay::fail(const std::string &error)
+{
+	ended_ = true;
+	reset_on_close(near_.fd.get());
+	reset_on_close(far_.fd.get());
+	over_(this, error);
+}
