@@ -154,7 +154,8 @@ static bool region_fine(const u8 *p)
 	u64 size = le(p, 8);
 
 	return size >= 1 && size <= 1ull << 39 && (p[8] == 1 || p[8] == 2) &&
-	       (p[9] == 1 || p[9] == 2) && zero(p + 10, 6);
+	       (p[9] == 1 || p[9] == 2) &&
+	       (p[10] == 0 || p[10] == 1 || (p[10] == 3 && p[9] == 1)) && zero(p + 11, 5);
 }
 
 static bool rndv_fine(const u8 *p)

@@ -539,6 +539,12 @@ static void send_opened(struct peer *p, struct session *s)
 		answer.r.size = htole64(s->size);
 		answer.r.access = one_in(&p->rng, 8) ? RCHAR_ACCESS_RO : RCHAR_ACCESS_RW;
 		answer.r.atomics = one_in(&p->rng, 8) ? RCHAR_ATOMICS_HW : RCHAR_ATOMICS_SW;
+		/* On an encrypted link both are right, elsewhere any of three. */
+		if (p->encrypted || one_in(&p->rng, 4))
+			answer.r.by_call = RCHAR_BY_CALL_READ |
+					   (p->encrypted || one_in(&p->rng, 2) ?
+						    RCHAR_BY_CALL_WRITE :
+						    0);
 	}
 	s->given = s->max_message * 2 + 65536;
 	if (!begin(p, l, &f, RCHAR_OP_OPENED, s, len))
