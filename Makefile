@@ -101,6 +101,8 @@ INSTALLED = \
 	644:tools/systemd/rchar.service:$(UNITDIR) \
 	644:tools/systemd/rchar-forward@.service:$(UNITDIR) \
 	644:tools/systemd/rchar-exec@.service:$(UNITDIR) \
+	644:tools/systemd/rchar-metrics.service:$(UNITDIR) \
+	644:tools/systemd/rchar-metrics.timer:$(UNITDIR) \
 	644:tools/udev/60-rchar.rules:$(UDEVDIR) \
 	644:tools/completion/rchar:$(PREFIX)/share/bash-completion/completions \
 	644:tools/completion/_rchar:$(PREFIX)/share/zsh/$(ZSHDIR) \

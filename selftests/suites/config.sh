@@ -508,6 +508,73 @@ names_are_completed() {
 	clean
 }
 
+# The rules of Prometheus' text format: each name has its help and its type before all its samples,
+# which stand together; a counter is a _total; no sample comes twice.
+is_well_formed() { # FILE
+	awk '
+	function bad(what) { print FILENAME ":" FNR ": " what ": " $0; failed = 1 }
+	/^# HELP / { if ($3 in help) bad("second help"); if (NF < 5) bad("no words"); help[$3] = 1; next }
+	/^# TYPE / {
+		if (!($3 in help)) bad("no help")
+		if ($4 != "gauge" && $4 != "counter") bad("type")
+		if (($4 == "counter") != ($3 ~ /_total$/)) bad("a counter is a _total, and nothing else is")
+		current = $3; next
+	}
+	{
+		name = $1; sub(/[{].*/, "", name)
+		if (name != current) bad("not below its type")
+		series = $0; sub(/ [^ ]*$/, "", series)
+		if (series in seen) bad("twice")
+		seen[series] = 1
+		if ($NF !~ /^[0-9]+$/) bad("no number")
+		if (series !~ /^rchar_[a-z_]+([{][a-z]+="[^"]*"(,[a-z]+="[^"]*")*[}])?$/) bad("labels")
+		n++
+	}
+	END { exit failed || !n }' "$1"
+}
+
+metrics_are_what_is_counted() {
+	local sum
+
+	rchar add one stream listen 10.0.0.1
+	rchar add two message listen 10.0.0.1
+	rchar add far memory listen 10.0.0.1 size 1m
+	rchar add down stream connect 10.0.0.99
+	rchar -w $limit add to stream connect 10.0.0.1/one
+	echo hello >/dev/rchar/to
+	[ "$(cat /dev/rchar/one)" = hello ]
+	rchar metrics >/tmp/metrics
+	is_well_formed /tmp/metrics
+	grep -qx 'rchar_module_loaded 1' /tmp/metrics
+	grep -qx 'rchar_channel_works{channel="to",type="stream"} 1' /tmp/metrics
+	grep -qx 'rchar_channel_works{channel="down",type="stream"} 0' /tmp/metrics
+	grep -qx 'rchar_channel_tx_bytes_total{channel="to",type="stream"} 6' /tmp/metrics
+	grep -qx 'rchar_channel_rx_bytes_total{channel="one",type="stream"} 6' /tmp/metrics
+	grep -qx 'rchar_link_up{link="[0-9]*",peer="10.0.0.1",key="",direction="to"} 1' /tmp/metrics
+	# Everything that is counted is there, with its value, but the counters of a running link.
+	for key in rx_bytes tx_bytes sessions open_errors resets reads writes calls rendezvous_sent; do
+		sum=$(sed -n "s/^rchar_channel_${key}_total{.*} //p" /tmp/metrics | awk '{ s += $1 } END { print s + 0 }')
+		[ "$sum" = "$(counter a 'rchar -j stats' $key)" ]
+	done
+	for key in rx_frames tx_frames connects failures replayed_frames duplicate_frames bad_frames credit_stalls stray_frames; do
+		[ "$(grep -c "^rchar_link_${key}_total{" /tmp/metrics)" = "$(rchar link | grep -c '^[0-9]*: ')" ]
+	done
+	for key in requests_accepted requests_refused requests_bad requests_denied bad_frames; do
+		grep -q "^rchar_${key}_total [0-9]*$" /tmp/metrics
+	done
+	# Into a file, which is replaced whole.
+	echo old >/tmp/rchar.prom
+	exec 3</tmp/rchar.prom
+	rchar metrics /tmp/rchar.prom
+	[ "$(cat <&3)" = old ]
+	exec 3<&-
+	is_well_formed /tmp/rchar.prom
+	[ ! -e /tmp/rchar.prom.new ]
+	expect_status 1 rchar metrics /no/such/file 2>&1 | grep -qx 'rchar: /no/such/file.new: No such file or directory'
+	expect_status 1 rchar metrics a b 2>&1 | grep -q 'one word too many'
+	clean
+}
+
 # udev_has NAME TAG - of the channel's device
 udev_has() { udevadm info -q property "/dev/rchar/$1" | grep -q "^TAGS=.*:$2:"; }
 
@@ -529,7 +596,7 @@ udev_makes_units_of_channels() {
 	clean
 }
 
-plan 21
+plan 22
 run every_setting_round_trips
 run initial_values_are_left_out
 run apply_knows_the_limits
@@ -550,5 +617,6 @@ run files_of_etc_are_the_default
 run apply_stays_in_its_network_namespace
 run only_the_administrator_applies
 run names_are_completed
+run metrics_are_what_is_counted
 run udev_makes_units_of_channels
 finish

@@ -30,7 +30,7 @@ packages_are_built() {
 every_file_has_its_package() {
 	has tools /usr/sbin/rchar /usr/bin/rchar-perf /usr/bin/rchar-forward /usr/bin/rchar-exec \
 		/lib/systemd/system/rchar.service /lib/systemd/system/rchar-forward@.service \
-		/lib/systemd/system/rchar-exec@.service /usr/share/man/man1/rchar-forward.1.gz \
+		/lib/systemd/system/rchar-metrics.timer /lib/systemd/system/rchar-exec@.service /usr/share/man/man1/rchar-forward.1.gz \
 		/lib/udev/rules.d/60-rchar.rules /usr/share/bash-completion/completions/rchar \
 		/usr/share/zsh/vendor-completions/_rchar /usr/share/man/man8/rchar.8.gz \
 		/usr/share/man/man5/rchar.conf.5.gz /usr/share/man/man1/rchar-perf.1.gz

@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 #include "apply.hh"
@@ -12,6 +14,7 @@
 #include "desired.hh"
 #include "format.hh"
 #include "keyfile.hh"
+#include "metrics.hh"
 #include "module.hh"
 #include "node.hh"
 #include "parse.hh"
@@ -315,11 +318,11 @@ void command_monitor(Words words, const Options &options)
 	}
 }
 
-void command_version(Words words, const Options &options)
+// Nothing when the module is not there.
+std::optional<Info> module_info()
 {
 	std::optional<Info> info;
 
-	words.end();
 	try {
 		Netlink nl;
 
@@ -329,7 +332,54 @@ void command_version(Words words, const Options &options)
 		if (f.code != EXIT_ABSENT)
 			throw;
 	}
-	print_version(info, options);
+	return info;
+}
+
+void command_version(Words words, const Options &options)
+{
+	words.end();
+	print_version(module_info(), options);
+}
+
+// A reader sees the file of before, or all of the new one.
+void replace_file(const std::string &path, const std::string &text)
+{
+	std::string fresh = path + ".new";
+	FILE *file = fopen(fresh.c_str(), "we");
+
+	if (!file)
+		usage_error(fresh + ": " + strerror(errno));
+	bool ok = fputs(text.c_str(), file) >= 0;
+
+	if ((fclose(file) || !ok) || rename(fresh.c_str(), path.c_str())) {
+		int error = errno;
+
+		unlink(fresh.c_str());
+		usage_error(path + ": " + strerror(error));
+	}
+}
+
+void command_metrics(Words words, const Options &)
+{
+	std::string path = words.empty() ? "-" : words.take("a file");
+	std::optional<Info> info;
+	std::vector<Channel> channels;
+	std::vector<Link> links;
+
+	words.end();
+	info = module_info();
+	if (info) {
+		Netlink nl;
+
+		channels = dump_channels(nl);
+		links = dump<Link>(nl, RCHAR_CMD_LINK_GET);
+	}
+	std::string text = metrics_text(info, channels, links);
+
+	if (path == "-")
+		fputs(text.c_str(), stdout);
+	else
+		replace_file(path, text);
 }
 
 void command_complete(Words words, const Options &);
@@ -354,6 +404,7 @@ const Command commands[] = {
 	{"link", command_link, 0},
 	{"session", command_session, 0},
 	{"stats", command_stats, 0},
+	{"metrics", command_metrics, 0},
 	{"monitor", command_monitor, WAIT},
 	{"version", command_version, 0},
 	{"complete", command_complete, 0},
@@ -421,6 +472,7 @@ void print_help()
 	      "  session [show]               conversations\n"
 	      "  session kill LINK/SESSION    end one\n"
 	      "  stats [NAME] [every SEC]     counters; then what was added each time\n"
+	      "  metrics [FILE]               all that is counted, for Prometheus\n"
 	      "  monitor                      one line for each change\n"
 	      "  version                      of the tool and the module\n"
 	      "  help                         this\n"
