@@ -288,10 +288,8 @@ static void export_refill(struct rchar_export *export)
 
 	if (READ_ONCE(export->spare))
 		return;
-	txb = rchar_export_answer_alloc(min_t(u32, RCHAR_WIRE_PIECE_MAX,
-					      rchar_session_frame_max(s) -
-						      sizeof(struct rchar_wire_result)),
-					GFP_KERNEL | __GFP_NOWARN);
+	/* For the longest READ: the frame size may grow while the session lives. */
+	txb = rchar_export_answer_alloc(RCHAR_WIRE_PIECE_MAX, GFP_KERNEL | __GFP_NOWARN);
 	spin_lock_bh(&s->lock);
 	if (s->state != RCHAR_SESSION_DEAD && !export->spare) {
 		WRITE_ONCE(export->spare, txb);

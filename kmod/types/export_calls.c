@@ -50,7 +50,13 @@ static int read_answer(struct rchar_session *s, u32 len, struct rchar_txbuf **tx
 	*txb = export->spare;
 	WRITE_ONCE(export->spare, NULL);
 	rchar_export_update(s);
-	return *txb ? 0 : -ENOMEM;
+	if (!*txb)
+		return -ENOMEM;
+	if (WARN_ON_ONCE(rchar_txbuf_room(*txb) < sizeof(struct rchar_wire_result) + len)) {
+		rchar_txbuf_put(*txb);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 static void answer(struct rchar_session *s, struct rchar_txbuf *txb)
