@@ -217,7 +217,11 @@ void Endpoint::listen_local()
 	auto *name = reinterpret_cast<sockaddr *>(&addr);
 	Fd fd = new_socket(AF_UNIX, 0, text_), probe = new_socket(AF_UNIX, O_NONBLOCK, text_);
 
-	if (connect(probe.get(), name, sizeof(addr)) && errno == ECONNREFUSED)
+	struct stat st;
+
+	// A regular file refuses connections, too.
+	if (!lstat(path_.c_str(), &st) && S_ISSOCK(st.st_mode) &&
+	    connect(probe.get(), name, sizeof(addr)) && errno == ECONNREFUSED)
 		unlink(path_.c_str());
 	if (bind(fd.get(), name, sizeof(addr)))
 		fail(text_);
