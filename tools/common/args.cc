@@ -2,8 +2,12 @@
 #include "args.hh"
 
 #include <cctype>
+#include <cerrno>
+#include <cstring>
 
 void usage_error(const std::string &text) { throw Failure(EXIT_USAGE, text); }
+
+void system_error(const std::string &what) { usage_error(what + ": " + strerror(errno)); }
 
 bool Words::accept(const char *word)
 {
@@ -59,6 +63,15 @@ uint32_t parse_number(const std::string &text, const char *what)
 	if (value > UINT32_MAX)
 		usage_error(std::string(what) + ": " + text + " is too large");
 	return static_cast<uint32_t>(value);
+}
+
+uint32_t parse_positive(const std::string &text, const char *what)
+{
+	uint32_t value = parse_number(text, what);
+
+	if (!value)
+		usage_error(std::string(what) + ": at least 1 is expected");
+	return value;
 }
 
 uint64_t parse_size64(const std::string &text, const char *what)

@@ -25,6 +25,7 @@ public:
 };
 
 [[noreturn]] void usage_error(const std::string &text);
+[[noreturn]] void system_error(const std::string &what);  // "WHAT: " and the words of errno
 
 // Takes words one by one.
 class Words {
@@ -43,6 +44,7 @@ private:
 // Digits at the start of text; the rest goes to unit.
 uint64_t split_number(const std::string &text, const char *what, std::string *unit);
 uint32_t parse_number(const std::string &text, const char *what);
+uint32_t parse_positive(const std::string &text, const char *what);
 uint32_t parse_size(const std::string &text, const char *what);	 // k, m, g
 uint64_t parse_size64(const std::string &text, const char *what);
 uint32_t parse_time_ms(const std::string &text, const char *what);  // us, ms, s

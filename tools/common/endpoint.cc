@@ -27,11 +27,6 @@ bool has_prefix(const std::string &text, const char *prefix)
 	return text.compare(0, strlen(prefix), prefix) == 0;
 }
 
-[[noreturn]] void fail(const std::string &what)
-{
-	throw Failure(EXIT_USAGE, what + ": " + strerror(errno));
-}
-
 class AddrInfo {
 public:
 	AddrInfo(const std::string &host, const std::string &port, int flags)
@@ -68,7 +63,7 @@ Fd new_socket(int family, int flags, const std::string &what)
 	Fd fd(socket(family, SOCK_STREAM | socket_flags(flags), 0));
 
 	if (!fd)
-		fail(what);
+		system_error(what);
 	return fd;
 }
 
@@ -77,7 +72,7 @@ Fd connected(int flags, const sockaddr *addr, socklen_t len, const std::string &
 	Fd fd = new_socket(addr->sa_family, flags, what);
 
 	if (connect(fd.get(), addr, len) && errno != EINPROGRESS)
-		fail(what);
+		system_error(what);
 	return fd;
 }
 
@@ -151,7 +146,7 @@ Fd Endpoint::open_channel(int flags) const
 	struct stat st;
 
 	if (!fd)
-		fail(text_);
+		system_error(text_);
 	if (fstat(fd.get(), &st) || !S_ISCHR(st.st_mode))
 		throw Failure(EXIT_USAGE, text_ + " is no channel: a file of that name is there");
 	return fd;
@@ -206,7 +201,7 @@ void Endpoint::listen_tcp()
 	setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(fd.get(), info.first()->ai_addr, info.first()->ai_addrlen) ||
 	    ::listen(fd.get(), SOMAXCONN))
-		fail(text_);
+		system_error(text_);
 	listeners_.push_back(std::move(fd));
 }
 
@@ -224,10 +219,10 @@ void Endpoint::listen_local()
 	    connect(probe.get(), name, sizeof(addr)) && errno == ECONNREFUSED)
 		unlink(path_.c_str());
 	if (bind(fd.get(), name, sizeof(addr)))
-		fail(text_);
+		system_error(text_);
 	bound_ = true;
 	if (::listen(fd.get(), SOMAXCONN))
-		fail(text_);
+		system_error(text_);
 	listeners_.push_back(std::move(fd));
 }
 
@@ -258,7 +253,7 @@ Fd Endpoint::accept(int flags)
 			return fd;
 		}
 		if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
-			fail(text_);
+			system_error(text_);
 	}
 	return Fd();
 }

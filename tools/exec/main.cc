@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 // rchar-exec - runs a command for each session of a listening channel, as inetd does.
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../common/address.hh"
 #include "../common/args.hh"
 #include "../common/endpoint.hh"
 #include "../common/log.hh"
@@ -55,9 +54,7 @@ bool parse_options(int argc, char **argv, Options *options)
 	while ((c = getopt_long(argc, argv, "+n:e1hV", longs, nullptr)) != -1) {
 		switch (c) {
 		case 'n':
-			options->max = parse_number(optarg, "--max");
-			if (!options->max)
-				usage_error("--max: at least 1 is expected");
+			options->max = parse_positive(optarg, "--max");
 			break;
 		case 'e':
 			options->errors = true;
@@ -78,30 +75,17 @@ bool parse_options(int argc, char **argv, Options *options)
 	return true;
 }
 
-std::string peer_text(const rchar_info &info)
-{
-	char text[INET6_ADDRSTRLEN] = "";
-	sockaddr_storage addr{};
-
-	memcpy(&addr, info.peer, sizeof(info.peer));
-	if (addr.ss_family == AF_INET)
-		inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in *>(&addr)->sin_addr, text,
-			  sizeof(text));
-	else if (addr.ss_family == AF_INET6)
-		inet_ntop(AF_INET6, &reinterpret_cast<sockaddr_in6 *>(&addr)->sin6_addr, text,
-			  sizeof(text));
-	return text;
-}
-
 // In the child.
 [[noreturn]] void run(int fd, char **command, const Options &options)
 {
 	std::optional<rchar_info> info = session_info(fd);
+	sockaddr_storage peer{};
 
 	signal(SIGPIPE, SIG_DFL);
 	if (info) {
+		memcpy(&peer, info->peer, sizeof(info->peer));
 		setenv("RCHAR_CHANNEL", info->name, 1);
-		setenv("RCHAR_PEER", peer_text(*info).c_str(), 1);
+		setenv("RCHAR_PEER", host_text(peer).c_str(), 1);
 		setenv("RCHAR_KEY", info->key, 1);
 		setenv("RCHAR_ENCRYPTED", info->encrypted ? "1" : "", 1);
 		if (!info->key[0])
@@ -205,7 +189,7 @@ int main(int argc, char **argv)
 		Endpoint channel(name.find('/') == std::string::npos ? "/dev/rchar/" + name : name);
 
 		if (strchr(argv[optind], '/') && access(argv[optind], X_OK))
-			usage_error(std::string(argv[optind]) + ": " + strerror(errno));
+			system_error(argv[optind]);
 		return serve(channel, argv + optind, options);
 	} catch (const std::exception &e) {
 		fprintf(stderr, "rchar-exec: %s\n", e.what());

@@ -4,23 +4,13 @@
 #include <sys/epoll.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "../common/args.hh"
-
-namespace {
-
-[[noreturn]] void fail(const char *what)
-{
-	throw Failure(EXIT_USAGE, std::string(what) + ": " + strerror(errno));
-}
-
-}  // namespace
 
 Loop::Loop() : epoll_(epoll_create1(EPOLL_CLOEXEC))
 {
 	if (!epoll_)
-		fail("epoll_create1");
+		system_error("epoll_create1");
 }
 
 void Loop::watch(int fd, uint32_t events, Watcher *watcher)
@@ -32,7 +22,7 @@ void Loop::watch(int fd, uint32_t events, Watcher *watcher)
 	if (epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0)
 		return;
 	if (errno != ENOENT || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event))
-		fail("epoll_ctl");
+		system_error("epoll_ctl");
 }
 
 void Loop::forget(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
@@ -45,7 +35,7 @@ void Loop::run()
 		int n = epoll_wait(epoll_.get(), events, 64, -1);
 
 		if (n < 0 && errno != EINTR)
-			fail("epoll_wait");
+			system_error("epoll_wait");
 		for (int i = 0; i < n; i++)
 			static_cast<Watcher *>(events[i].data.ptr)->ready(events[i].events);
 		buried_.clear();

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <unordered_map>
 
 #include "../common/args.hh"
@@ -59,9 +58,7 @@ bool parse_options(int argc, char **argv, Options *options)
 	while ((c = getopt_long(argc, argv, "n:vhV", longs, nullptr)) != -1) {
 		switch (c) {
 		case 'n':
-			options->max = parse_number(optarg, "--max");
-			if (!options->max)
-				usage_error("--max: at least 1 is expected");
+			options->max = parse_positive(optarg, "--max");
 			break;
 		case 'v':
 			options->verbose = true;
@@ -177,7 +174,7 @@ public:
 		sigprocmask(SIG_BLOCK, &set, nullptr);
 		fd_ = Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 		if (!fd_)
-			throw Failure(EXIT_USAGE, std::string("signalfd: ") + strerror(errno));
+			system_error("signalfd");
 		loop_.watch(fd_.get(), EPOLLIN, this);
 	}
 	void ready(uint32_t) override { loop_.stop(); }

@@ -4,20 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "../common/args.hh"
 #include "../common/endpoint.hh"
 #include "../common/names.hh"
-
-namespace {
-
-[[noreturn]] void fail(const std::string &what)
-{
-	throw Failure(EXIT_USAGE, what + ": " + strerror(errno));
-}
-
-}  // namespace
 
 Kind kind_of(int fd)
 {
@@ -59,7 +49,7 @@ void write_all(int fd, const void *data, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			fail("write");
+			system_error("write");
 		p += n;
 		len -= n;
 	}
@@ -76,7 +66,7 @@ bool read_all(int fd, void *data, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			fail("read");
+			system_error("read");
 		if (!n && !done)
 			return false;
 		if (!n)
@@ -89,5 +79,5 @@ bool read_all(int fd, void *data, size_t len)
 void finish_writing(int fd)
 {
 	if (!shut(fd, RCHAR_SHUT_WR))
-		fail("shutdown");
+		system_error("shutdown");
 }

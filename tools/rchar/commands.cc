@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 
 #include "apply.hh"
@@ -40,7 +39,7 @@ void wait_working(const std::string &name, const Options &options)
 	events.subscribe();
 	for (;;) {
 		channel = get_channel(nl, name);
-		if (channel.state == RCHAR_CHANNEL_UP || channel.state == RCHAR_CHANNEL_LISTENING)
+		if (is_working(channel))
 			return;
 		int64_t left = end - now_ms();
 		if (left <= 0)
@@ -348,14 +347,15 @@ void replace_file(const std::string &path, const std::string &text)
 	FILE *file = fopen(fresh.c_str(), "we");
 
 	if (!file)
-		usage_error(fresh + ": " + strerror(errno));
+		system_error(fresh);
 	bool ok = fputs(text.c_str(), file) >= 0;
 
 	if ((fclose(file) || !ok) || rename(fresh.c_str(), path.c_str())) {
 		int error = errno;
 
 		unlink(fresh.c_str());
-		usage_error(path + ": " + strerror(error));
+		errno = error;
+		system_error(path);
 	}
 }
 

@@ -5,8 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -117,7 +115,7 @@ void take_path(Conf *conf, const std::string &path)
 	}
 	std::ifstream in(path);
 	if (!in)
-		throw Failure(EXIT_USAGE, path + ": " + strerror(errno));
+		system_error(path);
 	// The stream of a folder opens, and is empty.
 	if (in.peek() == EOF && in.bad())
 		throw Failure(EXIT_USAGE, path + ": is not a file that can be read");

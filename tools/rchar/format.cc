@@ -2,8 +2,6 @@
 #include "format.hh"
 
 #include <arpa/inet.h>
-#include <net/if.h>
-#include <netinet/in.h>
 
 #include <cstdio>
 
@@ -66,34 +64,7 @@ constexpr bool in_order()
 static_assert(sizeof(reasons) / sizeof(reasons[0]) == __RCHAR_REASON_MAX && in_order(),
 	      "one text for every reason");
 
-std::string with_port(const std::string &host, in_port_t port)
-{
-	return port ? host + ":" + std::to_string(ntohs(port)) : host;
-}
-
 }  // namespace
-
-std::string address_text(const sockaddr_storage &address)
-{
-	char text[INET6_ADDRSTRLEN] = "?";
-
-	if (address.ss_family == AF_INET) {
-		auto *in = reinterpret_cast<const sockaddr_in *>(&address);
-
-		inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
-		return with_port(text, in->sin_port);
-	}
-	auto *in6 = reinterpret_cast<const sockaddr_in6 *>(&address);
-	std::string s = inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
-
-	if (uint32_t scope = in6->sin6_scope_id) {
-		char name[IF_NAMESIZE];
-
-		s += "%";
-		s += if_indextoname(scope, name) ? name : std::to_string(scope);
-	}
-	return with_port("[" + s + "]", in6->sin6_port);
-}
 
 std::string id_text(uint64_t id) { return std::to_string(id); }
 

@@ -2,15 +2,13 @@
 // How single values look, in text and in JSON.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <cstdint>
 #include <string>
 
+#include "../common/address.hh"
 #include "../common/names.hh"
 #include "objects.hh"
 
-std::string address_text(const sockaddr_storage &address);
 std::string id_text(uint64_t id);
 std::string hex_text(uint64_t id);
 std::string prefix_text(const rchar_prefix &prefix);

@@ -5,9 +5,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "commands.hh"
 
@@ -18,10 +16,8 @@ void enter_netns(const std::string &name)
 	std::string path = "/run/netns/" + name;
 	int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0)
-		usage_error("network namespace '" + name + "': " + strerror(errno));
-	if (setns(fd, CLONE_NEWNET))
-		usage_error("network namespace '" + name + "': " + strerror(errno));
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		system_error("network namespace '" + name + "'");
 	close(fd);
 }
 

@@ -67,7 +67,7 @@ Labels labels_of(const Channel &c)
 }
 
 // Without the port: that of a peer that connects changes with each connection.
-std::string host_text(sockaddr_storage address)
+std::string peer_text(sockaddr_storage address)
 {
 	if (address.ss_family == AF_INET)
 		reinterpret_cast<sockaddr_in *>(&address)->sin_port = 0;
@@ -79,7 +79,7 @@ std::string host_text(sockaddr_storage address)
 Labels labels_of(const Link &l)
 {
 	return {{"link", l.id ? id_text(*l.id) : ""},
-		{"peer", l.peer ? host_text(*l.peer) : ""},
+		{"peer", l.peer ? peer_text(*l.peer) : ""},
 		{"key", l.key.value_or("")},
 		{"direction", l.initiator.value_or(false) ? "to" : "from"}};
 }
@@ -110,10 +110,7 @@ std::string channels_text(const std::vector<Channel> &channels)
 		       "Sessions of peers that wait for a program to open the channel.");
 
 	for (const Channel &c : channels) {
-		bool up = c.state &&
-			  (*c.state == RCHAR_CHANNEL_UP || *c.state == RCHAR_CHANNEL_LISTENING);
-
-		works.add(labels_of(c), uint64_t{up});
+		works.add(labels_of(c), uint64_t{is_working(c)});
 		sessions.add(labels_of(c), c.sessions);
 		waiting.add(labels_of(c), c.waiting);
 	}
