@@ -128,6 +128,32 @@ postgresql() {
 	until_true eval '! listens a 5432'
 }
 
+# A peer's session that has ended before it is taken: what it sent comes, and others are served.
+sessions_that_ended_before() {
+	local program before
+
+	rchar add dead stream listen 10.0.0.1
+	on b rchar -w $limit add dead stream connect 10.0.0.1
+	start a sink socat -u tcp-listen:9,fork,bind=127.0.0.1 open:/tmp/sunk,creat,append
+	until_true listens a 9
+	for program in 'rchar-forward /dev/rchar/dead tcp:127.0.0.1:9' "rchar-exec dead sh -c 'cat >>/tmp/sunk'"; do
+		: >/tmp/sunk
+		before=$(counter a 'rchar -j stats dead' rx_bytes)
+		on b 'setsid sh -c "exec 3<>/dev/rchar/dead; echo early >&3; sleep 1000" </dev/null >/dev/null 2>&1 & echo $! >/tmp/holder.pid'
+		until_true eval '[ "$(counter a "rchar -j stats dead" rx_bytes)" = $((before + 6)) ]'
+		rchar session kill "$(rchar -j session | sed -n 's/.*"link":"\([0-9]*\)","session":\([0-9]*\),"channel":"dead".*/\1\/\2/p' | head -n 1)"
+		start a taker "$program"
+		until_true grep -qx early /tmp/sunk
+		on b 'echo late >/dev/rchar/dead'
+		until_true grep -qx late /tmp/sunk
+		stop a taker
+		on b 'kill $(cat /tmp/holder.pid)'
+	done
+	stop a sink
+	rchar del dead
+	on b rchar del dead
+}
+
 # Each half closes by itself: md5sum answers after the end of what it reads.
 half_close_goes_through() {
 	rchar add sum stream listen 10.0.0.1
@@ -402,11 +428,12 @@ how_fast() {
 	no_more fast
 }
 
-plan 15
+plan 16
 run redis
 run ssh_scp_rsync_and_git
 run http
 run postgresql
+run sessions_that_ended_before
 run half_close_goes_through
 run unix_sockets_work_on_both_sides
 run a_thousand_connections

@@ -192,6 +192,14 @@ Fd Endpoint::await_session() const
 	return fd;
 }
 
+void Endpoint::check_session(const Fd &waiting) const
+{
+	std::optional<rchar_info> info = session_info(waiting.get());
+
+	if (!info || !info->session)
+		throw Failure(EXIT_USAGE, text_ + ": " + error_of(waiting.get()));
+}
+
 void Endpoint::listen_tcp()
 {
 	AddrInfo info(host_, port_, AI_PASSIVE);

@@ -29,6 +29,9 @@ public:
 	// A listening stream channel: a file that turns writable when a session has come, or reports
 	// an error. Fails, in words, for any other endpoint.
 	Fd await_session() const;
+	// That file is ready. Fails when no session has come: the channel was deleted. A session that
+	// has ended since is one, too: it may have bytes, and tells its error to who reads them.
+	void check_session(const Fd &waiting) const;
 
 	// Sockets only: begin to listen. The descriptors to poll.
 	const std::vector<Fd> &listen();

@@ -119,11 +119,7 @@ Fd next_session(Fd *waiting, const Endpoint &channel, const sigset_t *mask)
 	p.events = POLLOUT;
 	if (ppoll(&p, 1, nullptr, mask) < 0)
 		return Fd();
-	std::optional<rchar_info> info = session_info(p.fd);
-
-	// A peer that has already gone may have sent bytes before.
-	if (p.revents & (POLLERR | POLLHUP) && (!info || info->state == RCHAR_SESSION_DEAD))
-		throw Failure(EXIT_USAGE, channel.text() + ": " + error_of(p.fd));
+	channel.check_session(*waiting);
 	fcntl(p.fd, F_SETFL, fcntl(p.fd, F_GETFL) & ~O_NONBLOCK);
 	return std::move(*waiting);
 }

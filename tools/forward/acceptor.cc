@@ -36,10 +36,10 @@ void Acceptor::resume()
 	watch();
 }
 
-void Acceptor::ready(uint32_t events)
+void Acceptor::ready(uint32_t)
 {
 	if (from_.is_channel())
-		take_session(events);
+		take_session();
 	else
 		take_connections();
 }
@@ -50,15 +50,9 @@ void Acceptor::next_session()
 	loop_.watch(session_.get(), EPOLLOUT, this);
 }
 
-void Acceptor::take_session(uint32_t events)
+void Acceptor::take_session()
 {
-	if (events & (EPOLLERR | EPOLLHUP)) {
-		std::optional<rchar_info> info = session_info(session_.get());
-
-		// A peer that has already gone may have sent bytes before.
-		if (!info || info->state == RCHAR_SESSION_DEAD)
-			throw Failure(EXIT_USAGE, from_.text() + ": " + error_of(session_.get()));
-	}
+	from_.check_session(session_);
 	loop_.forget(session_.get());
 	accepted_(std::move(session_));
 	if (!paused_)

@@ -18,7 +18,7 @@ public:
 private:
 	void watch();
 	void next_session();
-	void take_session(uint32_t events);
+	void take_session();
 	void take_connections();
 	Loop &loop_;
 	Endpoint &from_;
