@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The limits of a lane, derived from what its device says about itself. No other file reads
- * struct ib_device_attr.
+ * The limits of a lane, derived from what its device says about itself. No other file decides by
+ * struct ib_device_attr. (mr.c asks for room for one page more, where the device has it.)
  */
 #ifndef RCHAR_LIMITS_H
 #define RCHAR_LIMITS_H

@@ -142,13 +142,18 @@ static u8 block_shift(const struct rchar_lane *lane)
 	return PAGE_SHIFT + ilog2(max(pages, 1u));
 }
 
+static u64 block_count(const struct rchar_region *region, u8 shift)
+{
+	return ((region->size - 1) >> shift) + 1;
+}
+
 static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret;
 
 	lockdep_assert_held(&export_mrs_of(lane)->lock);
 	export->shift = block_shift(lane);
-	export->nr = ((export->region->size - 1) >> export->shift) + 1;
+	export->nr = block_count(export->region, export->shift);
 	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks), GFP_KERNEL | __GFP_NOWARN);
 	if (!export->blocks) {
 		export->nr = 0;
@@ -392,10 +397,8 @@ static u64 export_cost_of(const struct rchar_region *region)
  */
 static u8 choose_calls(const struct rchar_lane *lane, const struct rchar_region *region)
 {
-	u64 block = (u64)1 << block_shift(lane);
-
 	if (lane->encrypted || !lane->limits.reg_pages ||
-	    DIV_ROUND_UP_ULL(region->size, block) > lane->limits.mrs)
+	    block_count(region, block_shift(lane)) > lane->limits.mrs)
 		return RCHAR_BY_CALL_FLAGS;
 	return lane->limits.keyless_reads ? 0 : RCHAR_BY_CALL_READ;
 }
@@ -444,6 +447,7 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 				       const struct rchar_hdr *hdr)
 {
 	struct rchar_region *region = rchar_region_of(channel);
+	struct rchar_export *export;
 	enum rchar_reason reason;
 	struct rchar_session *s;
 	u8 by_call;
@@ -458,7 +462,8 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return RCHAR_REASON_NO_MEMORY;
-	((struct rchar_export *)rchar_session_priv(s))->by_call = by_call;
+	export = rchar_session_priv(s);
+	export->by_call = by_call;
 	reason = rchar_session_hold_importer(s, link, session_cost_of(region, by_call));
 	if (reason) {
 		rchar_session_discard(s);

@@ -153,9 +153,8 @@ static int call_other(struct rchar_session *s, struct rchar_region *region,
 static bool moves_well(struct rchar_session *s, const struct rchar_hdr *hdr,
 		       const struct rchar_wire_call *call)
 {
-	u64 len = le64_to_cpu(call->operand);
-
 	const struct rchar_export *export = rchar_session_priv(s);
+	u64 len = le64_to_cpu(call->operand);
 
 	if (!len || len > RCHAR_WIRE_PIECE_MAX)
 		return false;
