@@ -221,7 +221,7 @@ two_faults_at_once() {
 		rchar link reset "${id:-0}" 2>/dev/null &
 		on b 'rdma-del; rdma-add'
 		wait $! || true
-		on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")' 2>/dev/null &
+		reset_link b 2>/dev/null &
 		rdma-del
 		rdma-add
 		wait $! || true

@@ -18,10 +18,21 @@ give_b() { on b "echo $(base64 -w0 <"$1") | base64 -d >$2"; } # FILE PATH
 
 listens() { on "$1" "ss -Hltn sport = :$2 | grep -q ."; }	# HOST PORT
 
+# channel NAME [SETTING]... - one that listens on a, and its peer on b, connected
+channel() {
+	rchar add "$1" stream listen 10.0.0.1 "${@:2}"
+	on b rchar -w $limit add "$1" stream connect 10.0.0.1
+}
+no_channel() { rchar del "$1"; on b rchar del "$1"; } # NAME
+
+echo_serves() { # on a, at port 7
+	start a echo python3 /root/programs/echo.py serve 7
+	until_true listens a 7
+}
+
 # A service of a on PORT is there for b, on the same port.
 forwarded() { # NAME PORT
-	rchar add "$1" stream listen 10.0.0.1
-	on b rchar -w $limit add "$1" stream connect 10.0.0.1
+	channel "$1"
 	start a "fwd-$1" rchar-forward "/dev/rchar/$1" "tcp:127.0.0.1:$2"
 	start b "fwd-$1" rchar-forward "tcp:127.0.0.1:$2" "/dev/rchar/$1"
 	until_true listens b "$2"
@@ -29,8 +40,7 @@ forwarded() { # NAME PORT
 no_more() { # NAME
 	stop a "fwd-$1"
 	stop b "fwd-$1"
-	rchar del "$1"
-	on b rchar del "$1"
+	no_channel "$1"
 }
 
 redis() {
@@ -132,8 +142,7 @@ postgresql() {
 sessions_that_ended_before() {
 	local program before
 
-	rchar add dead stream listen 10.0.0.1
-	on b rchar -w $limit add dead stream connect 10.0.0.1
+	channel dead
 	start a sink socat -u tcp-listen:9,fork,bind=127.0.0.1 open:/tmp/sunk,creat,append
 	until_true listens a 9
 	for program in 'rchar-forward /dev/rchar/dead tcp:127.0.0.1:9' "rchar-exec dead sh -c 'cat >>/tmp/sunk'"; do
@@ -150,14 +159,12 @@ sessions_that_ended_before() {
 		on b 'kill $(cat /tmp/holder.pid)'
 	done
 	stop a sink
-	rchar del dead
-	on b rchar del dead
+	no_channel dead
 }
 
 # Each half closes by itself: md5sum answers after the end of what it reads.
 half_close_goes_through() {
-	rchar add sum stream listen 10.0.0.1
-	on b rchar -w $limit add sum stream connect 10.0.0.1
+	channel sum
 	start a sum rchar-exec sum md5sum
 	start b sum rchar-forward tcp:127.0.0.1:700 /dev/rchar/sum
 	until_true listens b 700
@@ -166,15 +173,12 @@ half_close_goes_through() {
 	done
 	stop a sum
 	stop b sum
-	rchar del sum
-	on b rchar del sum
+	no_channel sum
 }
 
 unix_sockets_work_on_both_sides() {
-	start a echo python3 /root/programs/echo.py serve 7
-	until_true listens a 7
-	rchar add u stream listen 10.0.0.1
-	on b rchar -w $limit add u stream connect 10.0.0.1
+	echo_serves
+	channel u
 	start a server socat unix-listen:/tmp/server,fork exec:md5sum,nofork
 	until_true test -S /tmp/server
 	start a fwd rchar-forward -v /dev/rchar/u unix:/tmp/server
@@ -193,13 +197,11 @@ unix_sockets_work_on_both_sides() {
 	stop a fwd
 	stop a server
 	stop a echo
-	rchar del u
-	on b rchar del u
+	no_channel u
 }
 
 a_thousand_connections() {
-	start a echo python3 /root/programs/echo.py serve 7
-	until_true listens a 7
+	echo_serves
 	forwarded many 7
 	on b 'python3 /root/programs/echo.py many 7 1000' >/tmp/many.log
 	grep -q 'all are connected' /tmp/many.log
@@ -213,10 +215,8 @@ a_thousand_connections() {
 }
 
 no_more_than_max_at_once() {
-	start a echo python3 /root/programs/echo.py serve 7
-	until_true listens a 7
-	rchar add few stream listen 10.0.0.1 backlog 100
-	on b rchar -w $limit add few stream connect 10.0.0.1
+	echo_serves
+	channel few backlog 100
 	start a fwd rchar-forward -n 3 -v /dev/rchar/few tcp:127.0.0.1:7
 	start b fwd rchar-forward tcp:127.0.0.1:7 /dev/rchar/few
 	until_true listens b 7
@@ -227,12 +227,11 @@ no_more_than_max_at_once() {
 	stop a fwd
 	stop b fwd
 	stop a echo
-	rchar del few
-	on b rchar del few
+	no_channel few
 }
 
 a_lost_link_loses_nothing() {
-	local i id reader
+	local i reader
 
 	start a sink "socat -u tcp-listen:9,bind=127.0.0.1 create:/tmp/sunk"
 	until_true listens a 9
@@ -241,8 +240,7 @@ a_lost_link_loses_nothing() {
 	reader=$!
 	for i in 1 2 3 4; do
 		until_moving b lost tx_bytes $reader
-		id=$(on b rchar link | sed -n 's/: to.*//p')
-		on b rchar link reset "$id"
+		reset_link b
 	done
 	wait $reader
 	until_true eval '! kill -0 $(cat /tmp/sink.pid) 2>/dev/null'
@@ -256,8 +254,7 @@ a_lost_link_loses_nothing() {
 either_side_may_be_killed() {
 	local host
 
-	start a echo python3 /root/programs/echo.py serve 7
-	until_true listens a 7
+	echo_serves
 	forwarded kill 7
 	for host in a b; do
 		on b 'rm -f /tmp/in; mkfifo /tmp/in; (socat -t 0.5 - tcp:127.0.0.1:7 </tmp/in >/tmp/out 2>/dev/null; echo over >/tmp/over) >/dev/null 2>&1 &
@@ -277,20 +274,24 @@ either_side_may_be_killed() {
 	stop a echo
 }
 
-# The client sees a reset, not an end of file; the log says why; others go on.
-a_server_that_is_not_there() {
-	forwarded gone 7
-	on b 'python3 -c "
+# What a client of b sees that connects to PORT and waits.
+seen_at() {
+	on b "python3 -c '
 import socket
-s = socket.create_connection((\"127.0.0.1\", 7))
+s = socket.create_connection((\"127.0.0.1\", $1))
 try:
     print(\"end of file\" if s.recv(1) == b\"\" else \"bytes\")
 except ConnectionResetError:
-    print(\"reset\")"' >/tmp/saw
+    print(\"reset\")'"
+}
+
+# The client sees a reset, not an end of file; the log says why; others go on.
+a_server_that_is_not_there() {
+	forwarded gone 7
+	seen_at 7 >/tmp/saw
 	grep -qx 'end of file' /tmp/saw || grep -qx reset /tmp/saw
 	until_true grep -qx 'rchar-forward: tcp:127.0.0.1:7: Connection refused' /tmp/fwd-gone.log
-	start a echo python3 /root/programs/echo.py serve 7
-	until_true listens a 7
+	echo_serves
 	[ "$(on b 'echo hello | socat -t 60 - tcp:127.0.0.1:7')" = hello ]
 	stop a echo
 	no_more gone
@@ -298,13 +299,7 @@ except ConnectionResetError:
 	on b rchar add nowhere stream connect 10.0.0.1:999 open-timeout 200ms
 	start b fwd rchar-forward tcp:127.0.0.1:8 /dev/rchar/nowhere
 	until_true listens b 8
-	[ "$(on b 'python3 -c "
-import socket
-s = socket.create_connection((\"127.0.0.1\", 8))
-try:
-    s.recv(1); print(\"end of file\")
-except ConnectionResetError:
-    print(\"reset\")"')" = reset ]
+	[ "$(seen_at 8)" = reset ]
 	on b grep -qx "'rchar-forward: /dev/rchar/nowhere: Connection timed out'" /tmp/fwd.log
 	stop b fwd
 	on b rchar del nowhere
@@ -353,8 +348,7 @@ errors_are_clear() {
 }
 
 exec_runs_a_command_for_each_session() {
-	rchar add e stream listen 10.0.0.1
-	on b rchar -w $limit add e stream connect 10.0.0.1
+	channel e
 	start a exec rchar-exec -n 2 e -- sh -c "'echo \$RCHAR_CHANNEL \$RCHAR_PEER k=\$RCHAR_KEY; cat'"
 	[ "$(on b 'exec 3<>/dev/rchar/e; echo hello >&3; head -n 2 <&3' | tr '\n' ' ')" = 'e 10.0.0.2 k= hello ' ]
 	# Two at once; the third waits, and comes.
@@ -367,16 +361,13 @@ exec_runs_a_command_for_each_session() {
 	start a once "sh -c 'rchar-exec -1 -e e sh -c \"echo oops >&2; exit 7\"; echo \$?'"
 	[ "$(on b 'cat /dev/rchar/e')" = oops ]
 	until_true grep -qx 7 /tmp/once.log
-	rchar del e
-	on b rchar del e
+	no_channel e
 }
 
 # As systemd passes sockets on: descriptors from 3, and two variables.
 sockets_of_systemd() {
-	start a echo python3 /root/programs/echo.py serve 7
-	until_true listens a 7
-	rchar add s stream listen 10.0.0.1
-	on b rchar -w $limit add s stream connect 10.0.0.1
+	echo_serves
+	channel s
 	start a fwd rchar-forward /dev/rchar/s tcp:127.0.0.1:7
 	cat >/tmp/activate.py <<'PY'
 import os, socket
@@ -398,8 +389,7 @@ PY
 	stop a fwd
 	stop b fwd
 	stop a echo
-	rchar del s
-	on b rchar del s
+	no_channel s
 }
 
 # measured_to ADDR WORDS - bytes from a program on b to the server on a

@@ -104,13 +104,13 @@ a_link_follows_what_its_device_can_do() {
 	for host in a b; do
 		frames_are_of 64k
 		limit_of $host max_recv_sge 3
-		on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+		reset_link b
 		until_true frames_are_of 32k
 		on b 'head -c 300000 /bin/busybox >/dev/rchar/s' &
 		[ "$(head -c 300000 /dev/rchar/s | md5sum)" = "$(head -c 300000 /bin/busybox | md5sum)" ]
 		wait $!
 		limit_of $host max_recv_sge 4294967295
-		on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+		reset_link b
 		until_true frames_are_of 64k
 	done
 	clean
@@ -147,7 +147,7 @@ a_link_has_the_lanes_that_were_asked_for() {
 	rio serve /dev/rchar/pipe 8 500 >/tmp/served &
 	on b rio many /dev/rchar/pipe 8 500 100000
 	wait $!
-	on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+	reset_link b
 	until_true eval '[ "$(counter b "rchar -j link" connects)" -ge 2 ]'
 	[ "$(nr_lanes b)" = 4 ]
 	clean
@@ -195,7 +195,7 @@ close_survives_a_link_reset() {
 	# Written and closed while nothing gets through; then the connection breaks.
 	open_before_the_outage 'head -c 1000000 /bin/busybox >&3'
 	wait $!
-	on b 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'
+	reset_link b
 	end_of_the_outage
 	cat /dev/rchar/pipe >/tmp/got
 	[ "$(stat -c %s /tmp/got)" = 1000000 ]
