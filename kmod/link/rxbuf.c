@@ -143,7 +143,10 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 {
 	int i;
 
-	ib_dma_sync_single_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
+	/* The device never writes to the header slot of a joined buffer. */
+	if (!rxb->joined)
+		ib_dma_sync_single_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr),
+					      DMA_FROM_DEVICE);
 	for (i = 0; i < rxb->nr_chunks; i++)
 		ib_dma_sync_single_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 }
