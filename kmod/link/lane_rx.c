@@ -138,8 +138,11 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 		spin_lock_bh(&lane->rx_lock);
 		ret = lane_rx_post_one(lane, rxb);
 		spin_unlock_bh(&lane->rx_lock);
-		if (ret)
+		if (ret) {
+			pr_warn_ratelimited("%s: ib_post_recv() failed with %d\n", lane->device,
+					    ret);
 			return ret;
+		}
 	}
 	return 0;
 }

@@ -153,6 +153,10 @@ void rchar_session_frame_queued(struct rchar_session *s, const struct rchar_txbu
 	if (txb->hdr.flags & RCHAR_FRAME_LAST)
 		s->tx.messages++;
 	s->tx.memory += memory_of(txb);
+	if (txb->hdr.op == RCHAR_OP_MAP) {
+		WRITE_ONCE(s->tx.maps, s->tx.maps + 1);
+		s->tx.maps_memory += memory_of(txb);
+	}
 }
 
 /**
@@ -167,6 +171,10 @@ void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf 
 	if (txb->hdr.flags & RCHAR_FRAME_LAST)
 		s->tx.messages--;
 	s->tx.memory -= memory_of(txb);
+	if (txb->hdr.op == RCHAR_OP_MAP) {
+		WRITE_ONCE(s->tx.maps, s->tx.maps - 1);
+		s->tx.maps_memory -= memory_of(txb);
+	}
 	rchar_session_recount(s);
 }
 

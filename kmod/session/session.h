@@ -32,6 +32,8 @@ struct rchar_type;
  * @messages: messages whose last frame is queued and not acknowledged
  * @sender: the part of the session that the flow uses
  * @memory: bytes of memory in frames with data or keys, queued and not acknowledged
+ * @maps: MAP frames among @frames
+ * @maps_memory: the part of @memory in MAP frames
  * @unframed: the last bytes before @window.next, which no frame carries yet. Acks of later frames
  *	      do not cover these bytes, and FIN waits for them.
  * @need: room that the waiting message needs; writers are not woken for less
@@ -49,6 +51,8 @@ struct rchar_session_tx {
 	u32 messages;
 	struct rchar_sender sender;
 	u64 memory;
+	u32 maps;
+	u64 maps_memory;
 	u32 unframed;
 	u32 need;
 	struct mutex mutex;

@@ -96,8 +96,12 @@ static int export_map_block(struct rchar_export *export, struct rchar_lane *lane
 
 	ret = rchar_mr_map(export_mrs_of(lane), m, export->region->pages + first, n, 0,
 			   n << PAGE_SHIFT, DMA_BIDIRECTIONAL);
-	if (!ret && rchar_mr_bounced(export_mrs_of(lane), m))
+	if (!ret && rchar_mr_bounced(export_mrs_of(lane), m)) {
+		pr_warn_ratelimited(
+			"%s: accesses copies of the region's pages (swiotlb), so no peer gets keys\n",
+			lane->device);
 		ret = -EOPNOTSUPP;
+	}
 	return ret;
 }
 
@@ -145,6 +149,22 @@ static u8 block_shift(const struct rchar_lane *lane)
 static u64 block_count(const struct rchar_region *region, u8 shift)
 {
 	return ((region->size - 1) >> shift) + 1;
+}
+
+/*
+ * What must this kernel execute, as the devices cannot? On an encrypted link everything, because
+ * keys of memory are no secret there. Where the exporter's device registers no memory, or less than
+ * the region, also everything. Over iWARP reads, because the importer would have to register its
+ * own memory for each.
+ */
+static u8 choose_calls(const struct rchar_lane *lane, const struct rchar_region *region)
+{
+	u32 blocks_max = min_t(u32, lane->limits.mrs, RCHAR_WIRE_BLOCKS_MAX);
+
+	if (lane->encrypted || !lane->limits.reg_pages ||
+	    block_count(region, block_shift(lane)) > blocks_max)
+		return RCHAR_BY_CALL_FLAGS;
+	return lane->limits.keyless_reads ? 0 : RCHAR_BY_CALL_READ;
 }
 
 static int export_map(struct rchar_export *export, struct rchar_lane *lane)
@@ -218,7 +238,7 @@ static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 		n++;
 	}
 	/* Bound the MAP frames for a peer that reconnects repeatedly and acknowledges none. */
-	if (READ_ONCE(export->session->tx.frames) > 2 * n + RCHAR_EXPORT_STALE_MAX) {
+	if (READ_ONCE(export->session->tx.maps) > 2 * n + RCHAR_EXPORT_STALE_MAX) {
 		rchar_txbuf_put_list(&frames);
 		return -ENOMEM;
 	}
@@ -231,6 +251,10 @@ static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret = 0;
+
+	/* OPENED has said what is executed by calls, maybe on another device. */
+	if (choose_calls(lane, export->region) & ~export->by_call)
+		return -EOPNOTSUPP;
 
 	mutex_lock(&export_mrs_of(lane)->lock);
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && export->lane != lane) {
@@ -320,8 +344,12 @@ static void export_work(struct work_struct *work)
 			export_refill(export);
 		lane = export->by_call & RCHAR_BY_CALL_WRITE ? NULL : rchar_flow_get_lane(s->flow);
 		if (lane) {
-			if (export_map_on(export, lane))
-				rchar_session_fail(s, RCHAR_REASON_NO_MEMORY);
+			int ret = export_map_on(export, lane);
+
+			if (ret)
+				rchar_session_fail(s, ret == -EOPNOTSUPP ?
+							      RCHAR_REASON_DEVICE_LIMITS :
+							      RCHAR_REASON_NO_MEMORY);
 			rchar_lane_put(lane);
 		}
 	}
@@ -379,33 +407,28 @@ static void export_free(struct rchar_session *s)
 
 /*
  * The approximate memory cost of registering a region: a scatterlist entry and an address for each
- * page, a memory region for each MiB, the MAP frames of two connections, and stale MAP frames.
+ * page, a memory region for each block of 1 << @shift bytes, the MAP frames of two connections, and
+ * stale MAP frames.
  */
-static u64 export_cost_of(const struct rchar_region *region)
+static u64 export_cost_of(const struct rchar_region *region, u8 shift)
 {
-	u64 blocks = DIV_ROUND_UP_ULL(region->size, SZ_1M);
+	u64 blocks = block_count(region, shift);
 	u64 maps = 2 * DIV_ROUND_UP_ULL(blocks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
 
 	return RCHAR_SESSION_COST + region->nr_pages * 80 + blocks * 1024 + maps * PAGE_SIZE;
 }
 
-/*
- * What must this kernel execute, as the devices cannot? On an encrypted link everything, because
- * keys of memory are no secret there. Where the exporter's device registers no memory, or less than
- * the region, also everything. Over iWARP reads, because the importer would have to register its
- * own memory for each.
- */
-static u8 choose_calls(const struct rchar_lane *lane, const struct rchar_region *region)
+/* Memory that a session holds on behalf of the peer, with the blocks that @lane registers. */
+static u64 session_cost_of(const struct rchar_region *region, const struct rchar_lane *lane,
+			   u8 by_call)
 {
-	if (lane->encrypted || !lane->limits.reg_pages ||
-	    block_count(region, block_shift(lane)) > lane->limits.mrs)
-		return RCHAR_BY_CALL_FLAGS;
-	return lane->limits.keyless_reads ? 0 : RCHAR_BY_CALL_READ;
+	return (by_call & RCHAR_BY_CALL_READ ? RCHAR_EXPORT_REPLIES_MAX : 0) +
+	       (by_call & RCHAR_BY_CALL_WRITE ? 0 : export_cost_of(region, block_shift(lane)));
 }
 
 /* Without a connection nobody knows yet: the peer asks again, as for a full backlog. */
 static enum rchar_reason ask_lane(struct rchar_link *link, u32 session,
-				  const struct rchar_region *region, u8 *by_call)
+				  const struct rchar_region *region, u8 *by_call, u64 *cost)
 {
 	struct rchar_lane *lane = rchar_flow_get_lane(rchar_link_flow(link, session));
 	enum rchar_reason reason = RCHAR_REASON_NONE;
@@ -413,17 +436,12 @@ static enum rchar_reason ask_lane(struct rchar_link *link, u32 session,
 	if (!lane)
 		return RCHAR_REASON_BACKLOG;
 	*by_call = choose_calls(lane, region);
+	*cost = session_cost_of(region, lane, *by_call);
 	if (region->atomics == RCHAR_ATOMICS_HW &&
 	    (!lane->limits.atomics || *by_call & RCHAR_BY_CALL_WRITE))
 		reason = RCHAR_REASON_NO_ATOMICS;
 	rchar_lane_put(lane);
 	return reason;
-}
-
-static u64 session_cost_of(const struct rchar_region *region, u8 by_call)
-{
-	return (by_call & RCHAR_BY_CALL_READ ? RCHAR_EXPORT_REPLIES_MAX : 0) +
-	       (by_call & RCHAR_BY_CALL_WRITE ? 0 : export_cost_of(region));
 }
 
 /* Add the session to the link's table and open it at once: no program's open() is needed. */
@@ -451,12 +469,13 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	enum rchar_reason reason;
 	struct rchar_session *s;
 	u8 by_call;
+	u64 cost;
 	bool ok;
 
 	lockdep_assert_held(&channel->lock);
 	if (channel->dead)
 		return RCHAR_REASON_NO_CHANNEL;
-	reason = ask_lane(link, hdr->session, region, &by_call);
+	reason = ask_lane(link, hdr->session, region, &by_call, &cost);
 	if (reason)
 		return reason;
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
@@ -464,7 +483,7 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 		return RCHAR_REASON_NO_MEMORY;
 	export = rchar_session_priv(s);
 	export->by_call = by_call;
-	reason = rchar_session_hold_importer(s, link, session_cost_of(region, by_call));
+	reason = rchar_session_hold_importer(s, link, cost);
 	if (reason) {
 		rchar_session_discard(s);
 		return reason;

@@ -42,7 +42,7 @@ static int read_answer(struct rchar_session *s, u32 len, struct rchar_txbuf **tx
 		*txb = small_answer(s, len);
 		return *txb ? 0 : -ENOBUFS;
 	}
-	if (s->tx.memory + len + RCHAR_TXBUF_COST > RCHAR_EXPORT_REPLIES_MAX)
+	if (s->tx.memory - s->tx.maps_memory + len + RCHAR_TXBUF_COST > RCHAR_EXPORT_REPLIES_MAX)
 		return -ENOBUFS;
 	*txb = rchar_export_answer_alloc(len, GFP_ATOMIC | __GFP_NOWARN);
 	if (*txb)
