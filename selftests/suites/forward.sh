@@ -305,6 +305,135 @@ a_server_that_is_not_there() {
 	on b rchar del nowhere
 }
 
+# Bytes that TCP marks as urgent stay in their place.
+urgent_data_stays_in_its_place() {
+	echo_serves
+	forwarded urgent 7
+	[ "$(on b "python3 -c '
+import socket
+s = socket.create_connection((\"127.0.0.1\", 7))
+s.sendall(b\"one \")
+s.send(b\"two \", socket.MSG_OOB)
+s.sendall(b\"three\")
+s.shutdown(socket.SHUT_WR)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+print(b\"\".join(iter(lambda: s.recv(100), b\"\")).decode())'")" = 'one two three' ]
+	no_more urgent
+	stop a echo
+}
+
+# limit_files HOST NAME N - descriptors that a running program may have
+limit_files() {
+	on "$1" "python3 -c 'import resource; resource.prlimit($(on "$1" "cat /tmp/$2.pid"), resource.RLIMIT_NOFILE, ($3, 65536))'"
+}
+
+# Without a descriptor for the next one, it waits in the backlog.
+a_shortage_is_not_the_end() {
+	local host
+
+	echo_serves
+	forwarded short 7
+	for host in a b; do
+		limit_files $host fwd-short 6
+		on b 'rm -f /tmp/back; (echo hello | socat -t 60 - tcp:127.0.0.1:7 >/tmp/back) >/dev/null 2>&1 &'
+		until_true on $host "grep -q 'Too many open files' /tmp/fwd-short.log"
+		limit_files $host fwd-short 65536
+		until_true eval '[ "$(on b "cat /tmp/back")" = hello ] || [ "$(on b "echo again | socat -t 60 - tcp:127.0.0.1:7")" = again ]'
+		on $host 'kill -0 $(cat /tmp/fwd-short.pid)'
+	done
+	no_more short
+	stop a echo
+}
+
+# What is cut off does not look complete.
+stopped_is_reset() {
+	echo_serves
+	forwarded stopped 7
+	on b "python3 -c '
+import socket
+s = socket.create_connection((\"127.0.0.1\", 7))
+s.sendall(b\"hello\")
+s.recv(5, socket.MSG_WAITALL)
+print(\"begun\", flush=True)
+try:
+    print(\"end of file\" if s.recv(1) == b\"\" else \"bytes\")
+except ConnectionResetError:
+    print(\"reset\")' </dev/null >/tmp/saw 2>&1 &"
+	until_true on b grep -qx begun /tmp/saw
+	stop b fwd-stopped
+	until_true on b grep -qx reset /tmp/saw
+	no_more stopped
+	stop a echo
+}
+
+# FROM without a host is all addresses; TO is tried at each address that its name has.
+every_address_is_used() {
+	echo_serves # at 127.0.0.1 only
+	echo 'multi on' >/etc/host.conf
+	printf '::1 two-addresses\n127.0.0.1 two-addresses\n' >>/etc/hosts
+	channel every
+	start a fwd rchar-forward /dev/rchar/every tcp:two-addresses:7
+	start b fwd rchar-forward tcp::7 /dev/rchar/every
+	until_true listens b 7
+	for address in 127.0.0.1 '[::1]' 10.0.0.2; do
+		[ "$(on b "echo hello | socat -t 60 - tcp:$address:7")" = hello ]
+	done
+	[ "$(on b 'ss -Hltn sport = :7 | wc -l')" = 2 ]
+	stop a fwd
+	stop b fwd
+	stop a echo
+	no_channel every
+}
+
+# A server that is slow to accept: nobody is turned away.
+a_full_backlog_is_waited_for() {
+	channel full
+	cat >/tmp/slow.py <<'PY'
+import os, socket, time
+s = socket.socket(socket.AF_UNIX)
+s.bind("/tmp/slow")
+s.listen(1)
+while not os.path.exists("/tmp/go"):
+    time.sleep(0.05)
+while True:
+    c, _ = s.accept()
+    c.sendall(b"served\n")
+    c.close()
+PY
+	start a slow python3 /tmp/slow.py
+	until_true test -S /tmp/slow
+	start a fwd rchar-forward -v /dev/rchar/full unix:/tmp/slow
+	start b fwd rchar-forward tcp:127.0.0.1:7 /dev/rchar/full
+	until_true listens b 7
+	on b 'rm -f /tmp/all; (for i in $(seq 20); do socat -t 60 - tcp:127.0.0.1:7 </dev/null & done; wait) >/tmp/all 2>&1 &'
+	until_true eval '[ "$(rchar session | grep -c "channel full ")" -ge 20 ]'
+	touch /tmp/go
+	until_true eval '[ "$(on b "grep -cx served /tmp/all")" = 20 ]'
+	stop a fwd
+	stop b fwd
+	stop a slow
+	no_channel full
+}
+
+# What TO is can be known only when it is opened: a line in the log, and a reset.
+a_channel_that_cannot_be_it() {
+	local channel words
+
+	rchar add wrong stream listen 10.0.0.1
+	rchar add messages message listen 10.0.0.1
+	while read -r channel words; do
+		start a fwd rchar-forward tcp:127.0.0.1:7 "/dev/rchar/$channel"
+		until_true listens a 7
+		echo hello | socat -t 60 - tcp:127.0.0.1:7 >/dev/null 2>&1 || true
+		until_true grep -qx "rchar-forward: /dev/rchar/$channel $words" /tmp/fwd.log
+		stop a fwd
+	done <<-END
+		wrong listens: a channel that connects is expected
+		messages is no stream channel
+	END
+	rchar del all
+}
+
 says() { # STATUS WORDS COMMAND...
 	local out
 
@@ -330,6 +459,14 @@ errors_are_clear() {
 	says 1 'is no stream channel' rchar-forward /dev/rchar/m tcp:127.0.0.1:5
 	says 1 'No such file' rchar-forward /dev/rchar/none tcp:127.0.0.1:5
 	says 1 'is no channel' rchar-forward /etc/passwd tcp:127.0.0.1:5
+	says 1 'is no channel of rdma_char' rchar-forward tcp:127.0.0.1:5 /dev/null
+	says 1 'is no channel: a file of that name is there' rchar-forward tcp:127.0.0.1:5 /etc/passwd
+	says 1 'No such file' rchar-forward tcp:127.0.0.1:5 /dev/rchar/none
+	says 1 'no-such-host:5: ' rchar-forward tcp:127.0.0.1:5 tcp:no-such-host:5
+	# A file is no socket that somebody left behind.
+	echo mine >/tmp/mine
+	says 1 'Address already in use' rchar-forward unix:/tmp/mine /dev/rchar/c
+	[ "$(cat /tmp/mine)" = mine ]
 	says 1 '--max: at least 1' rchar-forward -n 0 /dev/rchar/l tcp:127.0.0.1:5
 	says 1 'NAME and COMMAND are expected' rchar-exec l
 	says 1 'COMMAND is missing' rchar-exec l --
@@ -357,6 +494,10 @@ exec_runs_a_command_for_each_session() {
 	# No child stays, dead or alive.
 	until_true eval '[ -z "$(pgrep -P $(cat /tmp/exec.pid))" ]'
 	stop a exec
+	# Without a standard input of its own.
+	start a bare "sh -c 'exec rchar-exec e head -n 1 <&-'"
+	[ "$(on b 'exec 3<>/dev/rchar/e; echo hello >&3; head -n 1 <&3')" = hello ]
+	stop a bare
 	# Once; the status is the command's. The command's errors go where asked.
 	start a once "sh -c 'rchar-exec -1 -e e sh -c \"echo oops >&2; exit 7\"; echo \$?'"
 	[ "$(on b 'cat /dev/rchar/e')" = oops ]
@@ -418,7 +559,7 @@ how_fast() {
 	no_more fast
 }
 
-plan 16
+plan 22
 run redis
 run ssh_scp_rsync_and_git
 run http
@@ -431,6 +572,12 @@ run no_more_than_max_at_once
 run a_lost_link_loses_nothing
 run either_side_may_be_killed
 run a_server_that_is_not_there
+run urgent_data_stays_in_its_place
+run a_shortage_is_not_the_end
+run stopped_is_reset
+run every_address_is_used
+run a_full_backlog_is_waited_for
+run a_channel_that_cannot_be_it
 run errors_are_clear
 run exec_runs_a_command_for_each_session
 run sockets_of_systemd

@@ -7,7 +7,15 @@
 
 void usage_error(const std::string &text) { throw Failure(EXIT_USAGE, text); }
 
-void system_error(const std::string &what) { usage_error(what + ": " + strerror(errno)); }
+void system_error(const std::string &what)
+{
+	int error = errno;
+	std::string text = what + ": " + strerror(error);
+
+	if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS)
+		throw Shortage(text);
+	usage_error(text);
+}
 
 bool Words::accept(const char *word)
 {

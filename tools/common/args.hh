@@ -24,8 +24,15 @@ public:
 	Exit code;
 };
 
+// The machine has no memory or no descriptor left: a program that runs for long goes on later.
+class Shortage : public Failure {
+public:
+	explicit Shortage(const std::string &text) : Failure(EXIT_USAGE, text) {}
+};
+
 [[noreturn]] void usage_error(const std::string &text);
-[[noreturn]] void system_error(const std::string &what);  // "WHAT: " and the words of errno
+[[noreturn]] void
+system_error(const std::string &what);	// "WHAT: " and the words of errno; Shortage
 
 // Takes words one by one.
 class Words {

@@ -7,10 +7,13 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -27,33 +30,35 @@ bool has_prefix(const std::string &text, const char *prefix)
 	return text.compare(0, strlen(prefix), prefix) == 0;
 }
 
-class AddrInfo {
-public:
-	AddrInfo(const std::string &host, const std::string &port, int flags)
-	{
-		addrinfo hints{};
-		int ret;
+std::vector<Endpoint::Address> resolve(const std::string &host, const std::string &port, int flags)
+{
+	addrinfo hints{}, *list = nullptr;
+	std::vector<Endpoint::Address> addresses;
+	int ret;
 
-		hints.ai_socktype = SOCK_STREAM;
-		hints.ai_flags = flags;
-		ret = getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints,
-				  &list_);
-		if (ret)
-			throw Failure(EXIT_USAGE, host + ":" + port + ": " + gai_strerror(ret));
+	hints.ai_socktype = SOCK_STREAM;
+	hints.ai_flags = flags;
+	ret = getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &list);
+	if (ret)
+		throw Failure(EXIT_USAGE, host + ":" + port + ": " + gai_strerror(ret));
+	for (const addrinfo *info = list; info; info = info->ai_next) {
+		Endpoint::Address address{};
+
+		memcpy(&address.addr, info->ai_addr, info->ai_addrlen);
+		address.len = info->ai_addrlen;
+		addresses.push_back(address);
 	}
-	~AddrInfo() { freeaddrinfo(list_); }
-	AddrInfo(const AddrInfo &) = delete;
-	const addrinfo *first() const { return list_; }
+	freeaddrinfo(list);
+	return addresses;
+}
 
-private:
-	addrinfo *list_ = nullptr;
-};
-
-void no_delay(int fd)
+// Urgent data stays where the sender put it: splice(2) stops there, and recv(2) goes on.
+void prepare_tcp(int fd)
 {
 	int one = 1;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
 }
 
 int socket_flags(int flags) { return SOCK_CLOEXEC | (flags & O_NONBLOCK ? SOCK_NONBLOCK : 0); }
@@ -67,22 +72,37 @@ Fd new_socket(int family, int flags, const std::string &what)
 	return fd;
 }
 
-Fd connected(int flags, const sockaddr *addr, socklen_t len, const std::string &what)
+Endpoint::Address local_address(const std::string &path)
 {
-	Fd fd = new_socket(addr->sa_family, flags, what);
+	Endpoint::Address address{};
+	auto *addr = reinterpret_cast<sockaddr_un *>(&address.addr);
 
-	if (connect(fd.get(), addr, len) && errno != EINPROGRESS)
-		system_error(what);
-	return fd;
+	addr->sun_family = AF_UNIX;
+	path.copy(addr->sun_path, sizeof(addr->sun_path) - 1);
+	address.len = sizeof(*addr);
+	return address;
 }
 
-sockaddr_un local_address(const std::string &path)
+// accept(2): what comes of a connection that is gone before it is taken.
+bool is_of_connection(int error)
 {
-	sockaddr_un addr{};
-
-	addr.sun_family = AF_UNIX;
-	path.copy(addr.sun_path, sizeof(addr.sun_path) - 1);
-	return addr;
+	switch (error) {
+	case EAGAIN:
+	case ECONNABORTED:
+	case EINTR:
+	case EPERM:
+	case ENETDOWN:
+	case EPROTO:
+	case ENOPROTOOPT:
+	case EHOSTDOWN:
+	case ENONET:
+	case EHOSTUNREACH:
+	case EOPNOTSUPP:
+	case ENETUNREACH:
+	case ETIMEDOUT:
+		return true;
+	}
+	return false;
 }
 
 std::vector<Fd> passed_sockets()
@@ -103,6 +123,23 @@ std::vector<Fd> passed_sockets()
 		fds.emplace_back(fd);
 	}
 	return fds;
+}
+
+// The kernel's name for what a device node leads to; "" where sysfs does not say.
+std::string subsystem_of(const struct stat &st)
+{
+	char path[64], target[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/subsystem", major(st.st_rdev),
+		 minor(st.st_rdev));
+	n = readlink(path, target, sizeof(target));
+	if (n < 0)
+		return "";
+
+	std::string text(target, n);
+
+	return text.substr(text.rfind('/') + 1);
 }
 
 }  // namespace
@@ -139,6 +176,27 @@ Endpoint::~Endpoint()
 		unlink(path_.c_str());
 }
 
+void Endpoint::check()
+{
+	struct stat st;
+
+	if (kind_ == Kind::systemd)
+		usage_error("systemd: only FROM can be it");
+	if (kind_ == Kind::tcp && addresses_.empty())
+		addresses_ = resolve(host_, port_, 0);
+	if (kind_ != Kind::channel)
+		return;
+	if (stat(text_.c_str(), &st))
+		system_error(text_);
+	if (!S_ISCHR(st.st_mode))
+		usage_error(text_ + " is no channel: a file of that name is there");
+
+	std::string subsystem = subsystem_of(st);
+
+	if (!subsystem.empty() && subsystem != "rchar")
+		usage_error(text_ + " is no channel of rdma_char");
+}
+
 // A shell's typo makes a regular file of the name, and tmpfs keeps what is written there.
 Fd Endpoint::open_channel(int flags) const
 {
@@ -152,27 +210,49 @@ Fd Endpoint::open_channel(int flags) const
 	return fd;
 }
 
+Fd Endpoint::open_address(const Address &address, int flags) const
+{
+	Fd fd = new_socket(address.addr.ss_family, flags, text_);
+
+	if (address.addr.ss_family != AF_UNIX)
+		prepare_tcp(fd.get());
+	if (!connect(fd.get(), reinterpret_cast<const sockaddr *>(&address.addr), address.len) ||
+	    errno == EINPROGRESS)
+		return fd;
+	if (errno == EAGAIN && address.addr.ss_family == AF_UNIX)
+		return Fd();
+	system_error(text_);
+}
+
 Fd Endpoint::open(int flags) const
 {
+	std::vector<Address> addresses = addresses_;
+
 	switch (kind_) {
 	case Kind::channel:
 		return open_channel(flags);
-	case Kind::tcp: {
-		AddrInfo info(host_, port_, 0);
-		Fd fd = connected(flags, info.first()->ai_addr, info.first()->ai_addrlen, text_);
-
-		no_delay(fd.get());
-		return fd;
-	}
-	case Kind::local: {
-		sockaddr_un addr = local_address(path_);
-
-		return connected(flags, reinterpret_cast<sockaddr *>(&addr), sizeof(addr), text_);
-	}
+	case Kind::tcp:
+		if (addresses.empty())
+			addresses = resolve(host_, port_, 0);
+		for (size_t i = 0; i + 1 < addresses.size(); i++) {
+			try {
+				return open_address(addresses[i], flags);
+			} catch (const Failure &) {
+				// the next one; the last one's error is told
+			}
+		}
+		return open_address(addresses.back(), flags);
+	case Kind::local:
+		return open_address(local_address(path_), flags);
 	case Kind::systemd:
 		break;
 	}
 	usage_error("systemd: nobody connects to it");
+}
+
+Fd Endpoint::open_way(size_t way) const
+{
+	return addresses_.empty() ? open(O_NONBLOCK) : open_address(addresses_[way], O_NONBLOCK);
 }
 
 Fd Endpoint::await_session() const
@@ -181,14 +261,8 @@ Fd Endpoint::await_session() const
 		usage_error("'" + text_ + "': a channel is expected");
 
 	Fd fd = open(O_NONBLOCK);
-	std::optional<rchar_info> info = session_info(fd.get());
 
-	if (!info)
-		usage_error(text_ + " is no channel of rdma_char");
-	if (info->type != RCHAR_TYPE_STREAM)
-		usage_error(text_ + " is no stream channel");
-	if (info->role != RCHAR_ROLE_LISTEN)
-		usage_error(text_ + " connects: a channel that listens is expected");
+	stream_session(fd.get(), RCHAR_ROLE_LISTEN, text_);
 	return fd;
 }
 
@@ -200,33 +274,38 @@ void Endpoint::check_session(const Fd &waiting) const
 		throw Failure(EXIT_USAGE, text_ + ": " + error_of(waiting.get()));
 }
 
+// Every address of HOST, or of the host: one socket each, so that none depends on another.
 void Endpoint::listen_tcp()
 {
-	AddrInfo info(host_, port_, AI_PASSIVE);
-	int one = 1;
-	Fd fd = new_socket(info.first()->ai_family, 0, text_);
+	for (const Address &address : resolve(host_, port_, AI_PASSIVE | AI_ADDRCONFIG)) {
+		int one = 1;
+		Fd fd = new_socket(address.addr.ss_family, 0, text_);
 
-	setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd.get(), info.first()->ai_addr, info.first()->ai_addrlen) ||
-	    ::listen(fd.get(), SOMAXCONN))
-		system_error(text_);
-	listeners_.push_back(std::move(fd));
+		setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		if (address.addr.ss_family == AF_INET6)
+			setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+		if (bind(fd.get(), reinterpret_cast<const sockaddr *>(&address.addr),
+			 address.len) ||
+		    ::listen(fd.get(), SOMAXCONN))
+			system_error(text_);
+		listeners_.push_back(std::move(fd));
+	}
 }
 
 // A socket that nobody listens at is left over from a program that was killed.
 void Endpoint::listen_local()
 {
-	sockaddr_un addr = local_address(path_);
-	auto *name = reinterpret_cast<sockaddr *>(&addr);
+	Address address = local_address(path_);
+	auto *name = reinterpret_cast<sockaddr *>(&address.addr);
 	Fd fd = new_socket(AF_UNIX, 0, text_), probe = new_socket(AF_UNIX, O_NONBLOCK, text_);
 
 	struct stat st;
 
 	// A regular file refuses connections, too.
 	if (!lstat(path_.c_str(), &st) && S_ISSOCK(st.st_mode) &&
-	    connect(probe.get(), name, sizeof(addr)) && errno == ECONNREFUSED)
+	    connect(probe.get(), name, address.len) && errno == ECONNREFUSED)
 		unlink(path_.c_str());
-	if (bind(fd.get(), name, sizeof(addr)))
+	if (bind(fd.get(), name, address.len))
 		system_error(text_);
 	bound_ = true;
 	if (::listen(fd.get(), SOMAXCONN))
@@ -257,10 +336,10 @@ Fd Endpoint::accept(int flags)
 
 		if (fd) {
 			if (kind_ != Kind::local)
-				no_delay(fd.get());
+				prepare_tcp(fd.get());
 			return fd;
 		}
-		if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR)
+		if (!is_of_connection(errno))
 			system_error(text_);
 	}
 	return Fd();
@@ -275,15 +354,36 @@ std::optional<rchar_info> session_info(int fd)
 	return info;
 }
 
+rchar_info stream_session(int fd, unsigned int role, const std::string &name)
+{
+	std::optional<rchar_info> info = session_info(fd);
+
+	if (!info)
+		usage_error(name + " is no channel of rdma_char");
+	if (info->type != RCHAR_TYPE_STREAM)
+		usage_error(name + " is no stream channel");
+	if (info->role != role)
+		usage_error(name + (role == RCHAR_ROLE_LISTEN ?
+					    " connects: a channel that listens is expected" :
+					    " listens: a channel that connects is expected"));
+	return *info;
+}
+
 std::string error_of(int fd)
 {
 	int error = 0;
 	socklen_t len = sizeof(error);
 	char byte;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) && read(fd, &byte, 1) < 0)
-		error = errno;
-	return error ? strerror(error) : "";
+	if (!getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len))
+		return error ? strerror(error) : "";
+
+	std::optional<rchar_info> info = session_info(fd);
+
+	// Nothing more comes to a dead session, so this read() takes nothing.
+	if (info && (info->state != RCHAR_SESSION_DEAD || info->rx_queued))
+		return "";
+	return read(fd, &byte, 1) < 0 ? strerror(errno) : "";
 }
 
 bool shut(int fd, int half)

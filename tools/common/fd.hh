@@ -2,6 +2,7 @@
 // A descriptor that is closed.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 class Fd {
@@ -36,3 +37,15 @@ public:
 private:
 	int fd_ = -1;
 };
+
+// Opens those of the descriptors 0, 1 and 2 that are closed, so that no other file becomes one.
+inline void fill_standard_descriptors()
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= STDIN_FILENO && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}

@@ -173,6 +173,7 @@ int main(int argc, char **argv)
 {
 	Options options;
 
+	fill_standard_descriptors();
 	try {
 		if (!parse_options(argc, argv, &options))
 			return EXIT_OK;

@@ -7,8 +7,17 @@
 #include "../common/args.hh"
 #include "relay.hh"
 
-Acceptor::Acceptor(Loop &loop, Endpoint &from, Accepted accepted)
-	: loop_(loop), from_(from), accepted_(std::move(accepted))
+namespace {
+
+constexpr unsigned int retry_ms = 1000;	 // after a shortage of memory or descriptors
+
+}  // namespace
+
+Acceptor::Acceptor(Loop &loop, Endpoint &from, Log &log, Accepted accepted)
+	: loop_(loop), from_(from), log_(log), accepted_(std::move(accepted)), retry_(loop, [this] {
+		  short_ = false;
+		  watch();
+	  })
 {
 	for (const Fd &fd : from_.listen())
 		fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
@@ -17,23 +26,45 @@ Acceptor::Acceptor(Loop &loop, Endpoint &from, Accepted accepted)
 
 void Acceptor::watch()
 {
-	if (from_.is_channel())
+	if (paused_ || short_)
+		return;
+	if (from_.is_channel() && !session_)
 		next_session();
 	for (const Fd &fd : from_.listen())
 		loop_.watch(fd.get(), EPOLLIN, this);
 }
 
-void Acceptor::pause()
+void Acceptor::forget()
 {
-	paused_ = true;
 	for (const Fd &fd : from_.listen())
 		loop_.forget(fd.get());
 }
 
+void Acceptor::pause()
+{
+	paused_ = true;
+	forget();
+}
+
 void Acceptor::resume()
 {
+	if (!paused_)
+		return;
 	paused_ = false;
 	watch();
+}
+
+// What cannot be taken now waits in the backlog.
+template <typename F> void Acceptor::unless_short(F take)
+{
+	try {
+		take();
+	} catch (const Shortage &shortage) {
+		log_.say(shortage.what());
+		short_ = true;
+		forget();
+		retry_.start(retry_ms);
+	}
 }
 
 void Acceptor::ready(uint32_t)
@@ -46,8 +77,10 @@ void Acceptor::ready(uint32_t)
 
 void Acceptor::next_session()
 {
-	session_ = from_.await_session();
-	loop_.watch(session_.get(), EPOLLOUT, this);
+	unless_short([this] {
+		session_ = from_.await_session();
+		loop_.watch(session_.get(), EPOLLOUT, this);
+	});
 }
 
 void Acceptor::take_session()
@@ -55,17 +88,18 @@ void Acceptor::take_session()
 	from_.check_session(session_);
 	loop_.forget(session_.get());
 	accepted_(std::move(session_));
-	if (!paused_)
-		next_session();
+	watch();
 }
 
 void Acceptor::take_connections()
 {
-	while (!paused_) {
-		Fd fd = from_.accept(O_NONBLOCK);
+	unless_short([this] {
+		while (!paused_) {
+			Fd fd = from_.accept(O_NONBLOCK);
 
-		if (!fd)
-			return;
-		accepted_(std::move(fd));
-	}
+			if (!fd)
+				return;
+			accepted_(std::move(fd));
+		}
+	});
 }

@@ -2,6 +2,7 @@
 #include "loop.hh"
 
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 #include <cerrno>
 
@@ -40,4 +41,32 @@ void Loop::run()
 			static_cast<Watcher *>(events[i].data.ptr)->ready(events[i].events);
 		buried_.clear();
 	}
+}
+
+Timer::Timer(Loop &loop, std::function<void()> then)
+	: loop_(loop), then_(std::move(then)),
+	  fd_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))
+{
+	if (!fd_)
+		system_error("timerfd_create");
+	loop_.watch(fd_.get(), EPOLLIN, this);
+}
+
+Timer::~Timer() { loop_.forget(fd_.get()); }
+
+void Timer::start(unsigned int ms)
+{
+	itimerspec when{};
+
+	when.it_value.tv_sec = ms / 1000;
+	when.it_value.tv_nsec = ms % 1000 * 1000000L;
+	timerfd_settime(fd_.get(), 0, &when, nullptr);
+}
+
+void Timer::ready(uint32_t)
+{
+	uint64_t times;
+
+	if (read(fd_.get(), &times, sizeof(times)) == sizeof(times))
+		then_();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -32,4 +33,19 @@ private:
 	Fd epoll_;
 	bool running_ = true;
 	std::vector<std::shared_ptr<void>> buried_;
+};
+
+// Runs a function once, later, unless it is destroyed before.
+class Timer : public Watcher {
+public:
+	Timer(Loop &loop, std::function<void()> then);
+	~Timer() override;
+	Timer(const Timer &) = delete;
+	void start(unsigned int ms);
+	void ready(uint32_t events) override;
+
+private:
+	Loop &loop_;
+	std::function<void()> then_;
+	Fd fd_;
 };

@@ -106,7 +106,7 @@ class Forwarder {
 public:
 	Forwarder(Loop &loop, Endpoint &from, const Endpoint &to, const Options &options)
 		: loop_(loop), to_(to), options_(options), log_("rchar-forward"),
-		  acceptor_(loop, from, [this](Fd fd) { accepted(std::move(fd)); })
+		  acceptor_(loop, from, log_, [this](Fd fd) { accepted(std::move(fd)); })
 	{
 	}
 
@@ -125,28 +125,20 @@ private:
 
 void Forwarder::accepted(Fd near)
 {
-	Fd far;
-
-	count_++;
-	try {
-		far = to_.open(O_NONBLOCK);
-	} catch (const Failure &f) {
-		log_.say(f.what());
-		return;	 // closes NEAR
-	}
-	auto relay = std::make_unique<Relay>(loop_, pipes_, std::move(near), std::move(far),
+	auto relay = std::make_unique<Relay>(loop_, pipes_, std::move(near), to_,
 					     [this](Relay *r, const std::string &error) {
 						     over(r, error);
 					     });
 	Relay *r = relay.get();
 
+	count_++;
 	relays_[r] = std::move(relay);
-	r->begin();
 	if (options_.verbose)
 		log_.say("connection " + std::to_string(count_) + ", " +
 			 std::to_string(relays_.size()) + " at once");
 	if (relays_.size() == options_.max)
 		acceptor_.pause();
+	r->begin();
 }
 
 void Forwarder::over(Relay *relay, const std::string &error)
@@ -154,11 +146,10 @@ void Forwarder::over(Relay *relay, const std::string &error)
 	auto at = relays_.find(relay);
 
 	if (!error.empty() && (options_.verbose || !relay->was_connected()))
-		log_.say(to_.text() + ": " + error);
-	if (relays_.size() == options_.max)
-		acceptor_.resume();
+		log_.say(error);
 	loop_.bury(std::move(at->second));
 	relays_.erase(at);
+	acceptor_.resume();
 }
 
 // SIGTERM and SIGINT end the loop, so that the socket of unix:PATH is removed.
@@ -190,8 +181,7 @@ void forward(Words words, Options options)
 	Loop loop;
 
 	words.end();
-	if (to.kind() == Endpoint::Kind::systemd)
-		usage_error("systemd: only FROM can be it");
+	to.check();
 	fit_descriptors(&options);
 	Signals signals(loop);
 	Forwarder forwarder(loop, from, to, options);
@@ -205,6 +195,7 @@ int main(int argc, char **argv)
 {
 	Options options;
 
+	fill_standard_descriptors();
 	signal(SIGPIPE, SIG_IGN);
 	try {
 		if (parse_options(argc, argv, &options))

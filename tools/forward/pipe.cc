@@ -2,6 +2,8 @@
 #include "pipe.hh"
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 namespace {
 
@@ -27,6 +29,18 @@ ssize_t Pipe::fill_from(int fd)
 	ssize_t n = splice(fd, nullptr, in_.get(), nullptr, size_,
 			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 
+	if (n > 0)
+		held_ += n;
+	return n;
+}
+
+ssize_t Pipe::copy_from(int socket)
+{
+	char bytes[4096];  // what any empty pipe takes
+	ssize_t n = recv(socket, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	if (n > 0)
+		n = write(in_.get(), bytes, n);
 	if (n > 0)
 		held_ += n;
 	return n;

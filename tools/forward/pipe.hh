@@ -17,6 +17,8 @@ public:
 	// As splice(2): bytes, 0 at the end of file, or -1 with errno.
 	ssize_t fill_from(int fd);
 	ssize_t empty_to(int fd);
+	// As recv(2) of some bytes, for where splice(2) does not go on. The pipe must be empty.
+	ssize_t copy_from(int socket);
 
 private:
 	Fd in_, out_;

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "../common/endpoint.hh"
+#include "../common/args.hh"
 
 namespace {
 
@@ -25,25 +25,64 @@ void reset_on_close(int fd)
 // ECONNRESET is none: the other flow would take what follows for a clean end.
 bool is_over(int error) { return error == EPIPE; }
 
+constexpr unsigned int retry_ms = 20;  // after a full backlog
+
 }  // namespace
 
-Relay::Relay(Loop &loop, Pipes &pipes, Fd near, Fd far, Over over)
-	: loop_(loop), pipes_(pipes), over_(std::move(over)), near_(this, std::move(near)),
-	  far_(this, std::move(far)), out_{&near_, &far_, {}, Wait::source}, back_{&far_,
-										   &near_,
-										   {},
-										   Wait::source}
+void Relay::End::take(Fd f)
 {
+	int type;
+	socklen_t len = sizeof(type);
+
+	fd = std::move(f);
+	is_socket = !getsockopt(fd.get(), SOL_SOCKET, SO_TYPE, &type, &len);
+}
+
+Relay::Relay(Loop &loop, Pipes &pipes, Fd near, const Endpoint &to, Over over)
+	: loop_(loop), pipes_(pipes), to_(to), over_(std::move(over)), near_(this),
+	  far_(this), out_{&near_, &far_, {}, Wait::source}, back_{&far_, &near_, {}, Wait::source}
+{
+	near_.take(std::move(near));
 }
 
 Relay::~Relay()
 {
-	for (End *end : {&near_, &far_})
+	for (End *end : {&near_, &far_}) {
 		if (end->watched)
 			loop_.forget(end->fd.get());
+		if (!complete_)
+			reset_on_close(end->fd.get());
+	}
 }
 
-void Relay::begin() { watch(&far_); }
+void Relay::begin() { try_next(""); }
+
+// One address of TO after the other; ERROR: what was wrong with the one before.
+void Relay::try_next(std::string error)
+{
+	far_.watched = 0;
+	while (way_ < to_.ways()) {
+		try {
+			far_.take(to_.open_way(way_));
+			if (to_.is_channel())
+				stream_session(far_.fd.get(), RCHAR_ROLE_CONNECT, to_.text());
+		} catch (const Failure &failure) {
+			error = failure.what();
+			way_++;
+			continue;
+		}
+		if (!far_.fd) {
+			if (!retry_)
+				retry_.emplace(loop_, [this] { try_next(""); });
+			retry_->start(retry_ms);
+			return;
+		}
+		way_++;
+		watch(&far_);
+		return;
+	}
+	fail(error);
+}
 
 void Relay::watch(End *end)
 {
@@ -77,7 +116,8 @@ bool Relay::connected(uint32_t events)
 	if (events & (EPOLLERR | EPOLLHUP))
 		error = error_of(far_.fd.get());
 	if (!error.empty()) {
-		fail(error);
+		loop_.forget(far_.fd.get());
+		try_next(to_.text() + ": " + error);
 		return false;
 	}
 	connecting_ = false;
@@ -94,7 +134,7 @@ void Relay::ready(End *, uint32_t events)
 			return;
 	}
 	if (out_.wait == Wait::nothing && back_.wait == Wait::nothing) {
-		ended_ = true;
+		ended_ = complete_ = true;
 		over_(this, "");
 		return;
 	}
@@ -109,7 +149,7 @@ void Relay::pump(Flow *flow)
 	if (!flow->pipe)
 		flow->pipe = pipes_.take();
 	if (!*flow->pipe) {
-		fail(std::string("pipe: ") + strerror(errno));
+		fail(to_.text() + ": pipe: " + strerror(errno));
 		return;
 	}
 	pump_some(flow);
@@ -123,6 +163,21 @@ void Relay::give_back(Flow *flow)
 	flow->pipe.reset();
 }
 
+// Before urgent data of TCP, splice() sees the end of what there is.
+ssize_t Relay::fill(Flow *flow)
+{
+	int fd = flow->source->fd.get(), error;
+	ssize_t n = flow->pipe->fill_from(fd);
+
+	if (n > 0 || !flow->source->is_socket || (n < 0 && errno != EAGAIN))
+		return n;
+	error = errno;
+	if (sockatmark(fd) == 1)
+		return flow->pipe->copy_from(fd);
+	errno = error;
+	return n;
+}
+
 void Relay::pump_some(Flow *flow)
 {
 	for (int i = 0; i < max_rounds; i++) {
@@ -130,7 +185,7 @@ void Relay::pump_some(Flow *flow)
 
 		if (!flow->pipe->held()) {
 			flow->wait = Wait::source;
-			n = flow->pipe->fill_from(flow->source->fd.get());
+			n = fill(flow);
 			if (n == 0) {
 				finish(flow);
 				return;
@@ -138,7 +193,7 @@ void Relay::pump_some(Flow *flow)
 			if (n < 0 && errno == EAGAIN)
 				return;
 			if (n < 0 && errno != EINTR) {
-				fail(strerror(errno));
+				fail(to_.text() + ": " + strerror(errno));
 				return;
 			}
 			continue;
@@ -148,7 +203,7 @@ void Relay::pump_some(Flow *flow)
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n < 0 && errno != EINTR && !is_over(errno)) {
-			fail(strerror(errno));
+			fail(to_.text() + ": " + strerror(errno));
 			return;
 		}
 		if (n < 0 && is_over(errno)) {
@@ -170,7 +225,5 @@ void Relay::finish(Flow *flow)
 void Relay::fail(const std::string &error)
 {
 	ended_ = true;
-	reset_on_close(near_.fd.get());
-	reset_on_close(far_.fd.get());
 	over_(this, error);
 }

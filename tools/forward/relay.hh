@@ -6,17 +6,18 @@
 #include <optional>
 #include <string>
 
+#include "../common/endpoint.hh"
 #include "loop.hh"
 #include "pipe.hh"
 
 class Relay {
 public:
-	// FAR may still be connecting. OVER is called once, at the end, with what went wrong or "".
+	// OVER is called once, at the end, with what went wrong or "".
 	using Over = std::function<void(Relay *, const std::string &)>;
-	Relay(Loop &loop, Pipes &pipes, Fd near, Fd far, Over over);
-	~Relay();
+	Relay(Loop &loop, Pipes &pipes, Fd near, const Endpoint &to, Over over);
+	~Relay();  // with a reset, unless the connection is complete
 	Relay(const Relay &) = delete;
-	void begin();
+	void begin();  // connects to TO; may call OVER
 	bool was_connected() const { return !connecting_; }
 
 private:
@@ -24,10 +25,12 @@ private:
 	enum class Wait { source, sink, nothing };
 
 	struct End : Watcher {
-		End(Relay *r, Fd f) : relay(r), fd(std::move(f)) {}
+		explicit End(Relay *r) : relay(r) {}
+		void take(Fd f);
 		void ready(uint32_t events) override { relay->ready(this, events); }
 		Relay *relay;
 		Fd fd;
+		bool is_socket = false;
 		uint32_t watched = 0;
 	};
 
@@ -38,9 +41,11 @@ private:
 	};
 
 	void ready(End *end, uint32_t events);
+	void try_next(std::string error);
 	bool connected(uint32_t events);
 	void pump(Flow *flow);
 	void pump_some(Flow *flow);
+	ssize_t fill(Flow *flow);
 	void finish(Flow *flow);
 	void give_back(Flow *flow);
 	void watch(End *end);
@@ -48,8 +53,11 @@ private:
 
 	Loop &loop_;
 	Pipes &pipes_;
+	const Endpoint &to_;
 	Over over_;
+	size_t way_ = 0;	      // the next address of TO
+	std::optional<Timer> retry_;  // while the backlog of TO is full
 	End near_, far_;
 	Flow out_, back_;
-	bool connecting_ = true, ended_ = false;
+	bool connecting_ = true, ended_ = false, complete_ = false;
 };
