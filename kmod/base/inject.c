@@ -131,6 +131,7 @@ static const char *const limit_names[__RCHAR_LIMIT_MAX] = {
 	[RCHAR_LIMIT_QP_INIT_RD_ATOM] = "max_qp_init_rd_atom",
 	[RCHAR_LIMIT_ATOMIC_CAP] = "atomic_cap",
 	[RCHAR_LIMIT_KEYLESS_READS] = "keyless_reads",
+	[RCHAR_LIMIT_DIRECT_DMA] = "direct_dma",
 };
 
 /**

@@ -62,6 +62,7 @@ enum rchar_delay {
  * @RCHAR_LIMIT_QP_INIT_RD_ATOM: &ib_device_attr.max_qp_init_rd_atom
  * @RCHAR_LIMIT_ATOMIC_CAP: &ib_device_attr.atomic_cap; 0: none
  * @RCHAR_LIMIT_KEYLESS_READS: 0: a READ needs a key of the memory that it writes to, as on iWARP
+ * @RCHAR_LIMIT_DIRECT_DMA: 0: the device gets copies of memory, as with swiotlb; see link/bounce.h
  * @__RCHAR_LIMIT_MAX: number of limits
  */
 enum rchar_limit {
@@ -76,6 +77,7 @@ enum rchar_limit {
 	RCHAR_LIMIT_QP_INIT_RD_ATOM,
 	RCHAR_LIMIT_ATOMIC_CAP,
 	RCHAR_LIMIT_KEYLESS_READS,
+	RCHAR_LIMIT_DIRECT_DMA,
 	__RCHAR_LIMIT_MAX,
 };
 

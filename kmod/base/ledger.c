@@ -25,6 +25,7 @@ static const char *const names[__RCHAR_OBJ_MAX] = {
 	[RCHAR_OBJ_TRANSFER] = "transfer",
 	[RCHAR_OBJ_RNDV] = "rendezvous",
 	[RCHAR_OBJ_PSK] = "key",
+	[RCHAR_OBJ_BOUNCE] = "bounce",
 };
 
 /* clang-format on */

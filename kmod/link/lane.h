@@ -191,6 +191,7 @@ struct rchar_lane_auth {
  * @rxbufs: array of RCHAR_LANE_DEPTH receive buffers
  * @hdrs: header slots of @rxbufs, one DMA mapping
  * @hdrs_dma: DMA address of @hdrs
+ * @hdrs_mapped: @hdrs_dma is one
  * @last_rx: jiffies when the peer last sent a frame or answered a one-sided work request
  * @up_at: jiffies when the lane came up
  * @accepting_entry: acceptor: entry of rchar_link.accepting until the lane takes its slot; link
@@ -243,6 +244,7 @@ struct rchar_lane {
 	struct rchar_rxbuf *rxbufs;
 	struct rchar_wire_sealed_hdr *hdrs;
 	u64 hdrs_dma;
+	bool hdrs_mapped;
 	unsigned long last_rx;
 	unsigned long up_at;
 	struct list_head accepting_entry;

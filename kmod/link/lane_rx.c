@@ -3,6 +3,7 @@
 #include "lane_priv.h"
 #include <linux/slab.h>
 #include "base/inject.h"
+#include "dma.h"
 
 /* Call with rx_lock held. */
 static int lane_rx_post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
@@ -117,12 +118,11 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 	struct ib_device *dev = lane->cm_id->device;
 	int i, ret;
 
-	lane->hdrs_dma = ib_dma_map_single(dev, lane->hdrs, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
-					   DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(dev, lane->hdrs_dma)) {
-		lane->hdrs_dma = 0;
-		return -ENOMEM;
-	}
+	ret = rchar_dma_map(dev, lane->hdrs, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
+			    DMA_FROM_DEVICE, &lane->hdrs_dma);
+	if (ret)
+		return ret;
+	lane->hdrs_mapped = true;
 	lane->rx_open = true;
 	for (i = 0; i < lane->limits.depth; i++) {
 		struct rchar_rxbuf *rxb = &lane->rxbufs[i];
@@ -174,7 +174,7 @@ void rchar_lane_rx_drained(struct rchar_lane *lane)
 
 	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
 		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
-	if (lane->hdrs_dma)
-		ib_dma_unmap_single(dev, lane->hdrs_dma, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
-				    DMA_FROM_DEVICE);
+	if (lane->hdrs_mapped)
+		rchar_dma_unmap(dev, lane->hdrs_dma, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
+				DMA_FROM_DEVICE);
 }

@@ -4,6 +4,7 @@
 #include <rdma/ib_verbs.h>
 #include "base/chunk.h"
 #include "base/inject.h"
+#include "dma.h"
 #include "mr.h"
 #include "proto/wire.h"
 
@@ -105,6 +106,7 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 				  said(attrs->max_qp_init_rd_atom, RCHAR_LIMIT_QP_INIT_RD_ATOM),
 				  RCHAR_LANE_RD_ATOMIC);
 	fit_registrations(limits, attrs);
+	limits->direct_dma = rchar_dma_is_direct(dev);
 	limits->iwarp = rdma_protocol_iwarp(dev, port);
 	limits->keyless_reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
 	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&

@@ -36,6 +36,8 @@ struct ib_device;
  * @reads_out: READs and atomic operations for the peer that the device has in flight at once
  * @reg_pages: pages of a memory region that a work request registers; 0: the device cannot
  * @mrs: memory regions of the device, shared by all that use it
+ * @direct_dma: the device accesses memory itself, and the CPU sees it at once: only then may a peer
+ *		have keys of memory that programs use meanwhile
  * @atomics: the device executes atomic operations
  * @iwarp: the transport is iWARP
  * @keyless_reads: a READ may write to memory without a registered key. On iWARP it may not, because
@@ -55,6 +57,7 @@ struct rchar_limits {
 	u8 reads_out;
 	u32 reg_pages;
 	u32 mrs;
+	bool direct_dma;
 	bool atomics;
 	bool iwarp;
 	bool keyless_reads;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "mr.h"
-#include <linux/dma-mapping.h>
 #include "base/inject.h"
 #include "base/trace.h"
+#include "dma.h"
 
 /* Unused memory regions that the pool of a lane holds at most. */
 #define POOL_MAX 16
@@ -97,10 +97,7 @@ static struct ib_mr *mr_get(struct rchar_mrs *mrs, unsigned int pages)
 
 static void mr_unmap_pages(struct rchar_mrs *mrs, struct rchar_mr *m)
 {
-	if (m->mapped)
-		ib_dma_unmap_sg(mrs->pd->device, m->sgt.sgl, m->sgt.orig_nents, m->dir);
-	m->mapped = 0;
-	sg_free_table(&m->sgt);
+	rchar_dma_unmap_table(mrs->pd->device, &m->sgt, m->dir);
 }
 
 /**
@@ -122,26 +119,21 @@ static void mr_unmap_pages(struct rchar_mrs *mrs, struct rchar_mr *m)
 int rchar_mr_map(struct rchar_mrs *mrs, struct rchar_mr *m, struct page **pages, unsigned int n,
 		 u32 offset, size_t len, enum dma_data_direction dir)
 {
-	struct ib_device *dev = mrs->pd->device;
 	int ret;
 
 	lockdep_assert_held(&mrs->lock);
 	m->dir = dir;
-	ret = sg_alloc_table_from_pages(&m->sgt, pages, n, offset, len,
-					GFP_KERNEL | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	ret = rchar_dma_map_table(mrs->pd->device, &m->sgt, pages, n, offset, len, dir);
 	if (ret)
 		return ret;
-	m->mapped = ib_dma_map_sg(dev, m->sgt.sgl, m->sgt.orig_nents, dir);
-	if (!m->mapped)
-		return -ENOMEM;
 	m->mr = mr_get(mrs, n);
 	if (IS_ERR(m->mr)) {
 		ret = PTR_ERR(m->mr);
 		m->mr = NULL;
 		return ret;
 	}
-	ret = ib_map_mr_sg(m->mr, m->sgt.sgl, m->mapped, NULL, PAGE_SIZE);
-	if (ret != m->mapped)
+	ret = ib_map_mr_sg(m->mr, m->sgt.sgl, m->sgt.nents, NULL, PAGE_SIZE);
+	if (ret != m->sgt.nents)
 		return ret < 0 ? ret : -EINVAL;
 	/* A bounce buffer (swiotlb) may have another offset in its page. */
 	if (offset_in_page(m->mr->iova) != offset)
@@ -187,30 +179,6 @@ void rchar_mr_free(struct rchar_mrs *mrs, struct rchar_mr *m)
 		ib_dereg_mr(m->mr);
 	m->mr = NULL;
 	mr_unmap_pages(mrs, m);
-}
-
-/**
- * rchar_mr_bounced() - check whether the device accesses copies of the pages
- * @mrs: the registrations
- * @m: the region, mapped
- *
- * Peers and programs may access registered memory at any time. No point in time is therefore
- * suitable to synchronize a bounce buffer (swiotlb) or a cache that the device does not snoop.
- *
- * Return: true when the pages would need synchronization.
- */
-bool rchar_mr_bounced(const struct rchar_mrs *mrs, const struct rchar_mr *m)
-{
-	struct ib_device *dev = mrs->pd->device;
-	struct scatterlist *sg;
-	int i;
-
-	if (ib_uses_virt_dma(dev))
-		return false;
-	for_each_sg(m->sgt.sgl, sg, m->mapped, i)
-		if (dma_need_sync(dev->dma_device, sg_dma_address(sg)))
-			return true;
-	return false;
 }
 
 /* ---- registering ---- */

@@ -70,14 +70,12 @@ struct rchar_mr_owner {
  * @mr: the verbs object; the peer receives its key
  * @key: what the peer is told; it stays when @mr is freed, and does not work then
  * @sgt: the pages, mapped for the device
- * @mapped: number of mapped entries of @sgt
  * @dir: DMA direction
  */
 struct rchar_mr {
 	struct ib_mr *mr;
 	u32 key;
 	struct sg_table sgt;
-	int mapped;
 	enum dma_data_direction dir;
 };
 
@@ -92,6 +90,5 @@ int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n,
 int rchar_mr_invalidate(struct rchar_mrs *mrs, struct rchar_mr *m);
 void rchar_mr_put(struct rchar_mrs *mrs, struct rchar_mr *m);
 void rchar_mr_free(struct rchar_mrs *mrs, struct rchar_mr *m);
-bool rchar_mr_bounced(const struct rchar_mrs *mrs, const struct rchar_mr *m);
 
 #endif /* RCHAR_MR_H */

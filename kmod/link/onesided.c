@@ -2,6 +2,7 @@
 #include "onesided.h"
 #include "base/inject.h"
 #include "base/trace.h"
+#include "dma.h"
 #include "flow.h"
 #include "lane.h"
 #include "uapi/linux/rdma_char.h"
@@ -99,7 +100,7 @@ static enum dma_data_direction direction(const struct rchar_io *io)
 static void onesided_unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
 {
 	while (r->nr--)
-		ib_dma_unmap_page(dev, r->sge[r->nr].addr, r->sge[r->nr].length, direction(r->io));
+		rchar_dma_unmap(dev, r->sge[r->nr].addr, r->sge[r->nr].length, direction(r->io));
 	r->nr = 0;
 }
 
@@ -117,11 +118,8 @@ static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u3
 
 		sge->length = min(len - done, v->bv_len - io->vec_at);
 		sge->lkey = lane->pd->local_dma_lkey;
-		if (rchar_inject(RCHAR_FAULT_MAP))
-			return 0;
-		sge->addr = ib_dma_map_page(dev, v->bv_page, v->bv_offset + io->vec_at, sge->length,
-					    direction(io));
-		if (ib_dma_mapping_error(dev, sge->addr))
+		if (rchar_dma_map_page(dev, v->bv_page, v->bv_offset + io->vec_at, sge->length,
+				       direction(io), &sge->addr))
 			return 0;
 		done += sge->length;
 		io->vec_at += sge->length;

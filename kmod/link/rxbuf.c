@@ -3,8 +3,8 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
-#include "base/inject.h"
 #include "base/ledger.h"
+#include "dma.h"
 #include "proto/seal.h"
 
 static struct rchar_seg *rxbuf_new_seg(gfp_t gfp)
@@ -21,14 +21,11 @@ static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp
 {
 	struct page *chunk = rxb->chunks[i];
 
-	if (rchar_inject(RCHAR_FAULT_MAP))
-		return -ENOMEM;
 	if (!chunk)
 		chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, gfp);
 	if (!chunk)
 		return -ENOMEM;
-	rxb->dma[i] = ib_dma_map_page(dev, chunk, 0, RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
-	if (ib_dma_mapping_error(dev, rxb->dma[i])) {
+	if (rchar_dma_map_page(dev, chunk, 0, RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE, &rxb->dma[i])) {
 		if (!rxb->chunks[i])
 			rchar_chunk_free(chunk);
 		return -ENOMEM;
@@ -41,7 +38,7 @@ static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp
 static void unmap_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev)
 {
 	if (!(rxb->unmapped & BIT(i)))
-		ib_dma_unmap_page(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		rchar_dma_unmap(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 }
 
 /**
@@ -101,8 +98,7 @@ void rchar_rxbuf_arrived(struct rchar_rxbuf *rxb, u32 len)
 	void *chunk;
 
 	if (!rxb->joined) {
-		ib_dma_sync_single_for_cpu(rxb->dev, rxb->hdr_dma, sizeof(*rxb->hdr),
-					   DMA_FROM_DEVICE);
+		rchar_dma_sync_for_cpu(rxb->dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
 		return;
 	}
 	unmap_chunk(rxb, 0, rxb->dev);
@@ -126,9 +122,9 @@ void rchar_rxbuf_sync(struct rchar_rxbuf *rxb, u32 len)
 
 	for (at = 0, i = 0; at < len; at += RCHAR_CHUNK_SIZE, i++)
 		if (!(rxb->unmapped & BIT(i)))
-			ib_dma_sync_single_for_cpu(rxb->dev, rxb->dma[i],
-						   min_t(u32, len - at, RCHAR_CHUNK_SIZE),
-						   DMA_FROM_DEVICE);
+			rchar_dma_sync_for_cpu(rxb->dev, rxb->dma[i],
+					       min_t(u32, len - at, RCHAR_CHUNK_SIZE),
+					       DMA_FROM_DEVICE);
 }
 
 /**
@@ -145,10 +141,9 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 
 	/* The device never writes to the header slot of a joined buffer. */
 	if (!rxb->joined)
-		ib_dma_sync_single_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr),
-					      DMA_FROM_DEVICE);
+		rchar_dma_sync_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
 	for (i = 0; i < rxb->nr_chunks; i++)
-		ib_dma_sync_single_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		rchar_dma_sync_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
 }
 
 /**

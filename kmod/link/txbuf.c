@@ -4,8 +4,8 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "base/account.h"
-#include "base/inject.h"
 #include "base/ledger.h"
+#include "dma.h"
 #include "proto/seal.h"
 #include "sealbuf.h"
 
@@ -214,8 +214,7 @@ static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 
 {
 	struct ib_sge *sge = &txb->sge[txb->nr_mapped];
 
-	sge->addr = ib_dma_map_page(dev, chunk, 0, len, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(dev, sge->addr))
+	if (rchar_dma_map_page(dev, chunk, 0, len, DMA_TO_DEVICE, &sge->addr))
 		return false;
 	sge->length = len;
 	sge->lkey = lkey;
@@ -242,14 +241,11 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 	u32 left = txb->hdr.len;
 	int i;
 
-	if (rchar_inject(RCHAR_FAULT_MAP))
-		return -ENOMEM;
 	if (!nr_chunks) {
 		first += left;
 		left = 0;
 	}
-	txb->sge[0].addr = ib_dma_map_single(dev, wire, first, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(dev, txb->sge[0].addr))
+	if (rchar_dma_map(dev, wire, first, DMA_TO_DEVICE, &txb->sge[0].addr))
 		return -ENOMEM;
 	txb->sge[0].length = first;
 	txb->sge[0].lkey = lkey;
@@ -275,10 +271,8 @@ void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev)
 {
 	int i;
 
-	if (txb->nr_mapped)
-		ib_dma_unmap_single(dev, txb->sge[0].addr, txb->sge[0].length, DMA_TO_DEVICE);
-	for (i = 1; i < txb->nr_mapped; i++)
-		ib_dma_unmap_page(dev, txb->sge[i].addr, txb->sge[i].length, DMA_TO_DEVICE);
+	for (i = 0; i < txb->nr_mapped; i++)
+		rchar_dma_unmap(dev, txb->sge[i].addr, txb->sge[i].length, DMA_TO_DEVICE);
 	txb->nr_mapped = 0;
 	rchar_sealbuf_free(txb->sealed);
 	txb->sealed = NULL;

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include "base/inject.h"
 #include "base/ledger.h"
+#include "link/dma.h"
 #include "link/lane.h"
 #include "link/link.h"
 #include "link/rxbuf.h"
@@ -96,7 +97,7 @@ static int export_map_block(struct rchar_export *export, struct rchar_lane *lane
 
 	ret = rchar_mr_map(export_mrs_of(lane), m, export->region->pages + first, n, 0,
 			   n << PAGE_SHIFT, DMA_BIDIRECTIONAL);
-	if (!ret && rchar_mr_bounced(export_mrs_of(lane), m)) {
+	if (!ret && !rchar_dma_table_is_direct(lane->cm_id->device, &m->sgt)) {
 		pr_warn_ratelimited(
 			"%s: accesses copies of the region's pages (swiotlb), so no peer gets keys\n",
 			lane->device);
@@ -161,7 +162,7 @@ static u8 choose_calls(const struct rchar_lane *lane, const struct rchar_region 
 {
 	u32 blocks_max = min_t(u32, lane->limits.mrs, RCHAR_WIRE_BLOCKS_MAX);
 
-	if (lane->encrypted || !lane->limits.reg_pages ||
+	if (lane->encrypted || !lane->limits.reg_pages || !lane->limits.direct_dma ||
 	    block_count(region, block_shift(lane)) > blocks_max)
 		return RCHAR_BY_CALL_FLAGS;
 	return lane->limits.keyless_reads ? 0 : RCHAR_BY_CALL_READ;

@@ -226,7 +226,8 @@ TEST(atomics_of_the_device_where_it_can)
 			     "grep -q 'with encryption, atomics are sw'") == 0);
 		return;
 	}
-	if (device_lacks("atomic_cap") || device_lacks("max_fast_reg_page_list_len")) {
+	if (device_lacks("atomic_cap") || device_lacks("max_fast_reg_page_list_len") ||
+	    device_lacks("direct_dma")) {
 		add_region("size 1m atomics hw");
 		CHECK_ERR(open(THERE, O_RDWR), EOPNOTSUPP);
 		sh("rchar show there | grep -q no-atomics");
