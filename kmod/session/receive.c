@@ -3,6 +3,7 @@
 #include "session_priv.h"
 #include <linux/fs.h>
 #include <linux/poll.h>
+#include <linux/sizes.h>
 #include "channel.h"
 #include "link/rxbuf.h"
 #include "link/txbuf.h"
@@ -11,7 +12,7 @@
 /* Delay before OPEN is sent again to a peer whose backlog was full. */
 #define BACKLOG_RETRY_MS 50
 /* Capacity of a segment that consecutive small frames share until a program reads them. */
-#define SHARED_SEG	 (PAGE_SIZE - sizeof(struct rchar_seg))
+#define SHARED_SEG	 (SZ_4K - sizeof(struct rchar_seg))
 
 static enum rchar_frame_error receive_opened(struct rchar_session *s, const struct rchar_hdr *hdr,
 					     struct rchar_rxbuf *rxb)

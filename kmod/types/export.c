@@ -20,8 +20,8 @@
 #include "session/session_priv.h"
 #include "session/type.h"
 
-/* Most pages of a block: 1 MiB. Devices may allow fewer. */
-#define BLOCK_PAGES_MAX 256
+/* Most pages of a block. Devices may allow fewer. */
+#define BLOCK_PAGES_MAX (SZ_1M >> PAGE_SHIFT)
 
 /*
  * A peer that accepts frames one by one delays every batch of registrations. Other sessions of the
