@@ -39,6 +39,7 @@ struct bounced_table {
 	unsigned int n;
 	struct page *pages[];
 };
+
 static DEFINE_XARRAY(tables);
 
 /**

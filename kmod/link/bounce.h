@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Bounced DMA for test builds. Each mapping gets other pages, in which the rest is poison. Only sync
- * and unmap copy between them and the memory, as swiotlb does; and unmap poisons them. So memory that
- * the CPU reads too early, or that is unmapped or changed too early, has the wrong bytes. A warning
- * tells of a range that returns to the CPU twice without having returned to the device, of an unmap
- * that differs from its mapping, and of what is mapped when a device goes.
+ * Bounced DMA for test builds. Each mapping gets other pages, in which the rest is poison. Only
+ * sync and unmap copy between them and the memory, as swiotlb does; and unmap poisons them. So
+ * memory that the CPU reads too early, or that is unmapped or changed too early, has the wrong
+ * bytes. A warning tells of a range that returns to the CPU twice without having returned to the
+ * device, of an unmap that differs from its mapping, and of what is mapped when a device goes.
  *
  * For soft devices, when RCHAR_LIMIT_DIRECT_DMA is 0.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * DMA mappings. No other file maps memory for a device. A test build can put copies between the
- * memory and soft devices, which use addresses of the CPU and so forgive every mistake; see bounce.h.
+ * DMA mappings. No other file maps memory for a device. Soft devices use addresses of the CPU and
+ * so forgive every mistake. A test build can put copies between them and the memory; see bounce.h.
  */
 #ifndef RCHAR_DMA_H
 #define RCHAR_DMA_H

@@ -86,9 +86,9 @@ static int add_array(struct rchar_keys *keys, unsigned long at, struct rchar_acc
 	return 0;
 }
 
-static int array_for(struct rchar_keys *keys, u64 index, struct rchar_account *account, u32 **array)
+static int array_for(struct rchar_keys *keys, u32 index, struct rchar_account *account, u32 **array)
 {
-	unsigned long at = index / RCHAR_WIRE_MAP_KEYS;
+	u32 at = index / RCHAR_WIRE_MAP_KEYS;
 
 	*array = xa_load(&keys->arrays, at);
 	return *array ? 0 : add_array(keys, at, account, array);

@@ -63,7 +63,7 @@ python_mmap_and_pread() {
 no_frames_for_bytes() {
 	local before after attribute limits=/sys/kernel/debug/rdma_char/limits
 
-	for attribute in keyless_reads max_fast_reg_page_list_len; do
+	for attribute in keyless_reads max_fast_reg_page_list_len direct_dma; do
 		[ "$(cat $limits/$attribute)" != 0 ] || skip "as on this adapter, reads are calls ($attribute is 0)"
 	done
 	before=$(counter a 'rchar -j link' rx_frames)
