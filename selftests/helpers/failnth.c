@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <libaio.h>
 #include <linux/netlink.h>
 #include <poll.h>
 #include <pthread.h>
@@ -442,6 +443,44 @@ static void undo_pwrite(long ret)
 	MUST(ret < 0 || !memcmp(got, data, ret));
 }
 
+static io_context_t aio;
+
+/* One request that a thread of the kernel may execute; nothing is left of one that failed. */
+static long asynchronous(struct iocb *io)
+{
+	struct io_event done;
+	long ret;
+
+	ret = io_submit(aio, 1, &io);
+	if (ret != 1) {
+		/* io_submit() has EAGAIN for a request that it cannot allocate. */
+		errno = ret == -EAGAIN ? ENOMEM : -ret;
+		return -1;
+	}
+	do
+		ret = io_getevents(aio, 1, 1, &done, NULL);
+	while (ret == -EFAULT || ret == -EINTR);
+	MUST(ret == 1);
+	errno = (long)done.res < 0 ? -(long)done.res : 0;
+	return errno ? -1 : (long)done.res;
+}
+
+static long op_async_pread(void)
+{
+	struct iocb io;
+
+	io_prep_pread(&io, cli, got, 50000, 0);
+	return asynchronous(&io);
+}
+
+static long op_async_pwrite(void)
+{
+	struct iocb io;
+
+	io_prep_pwrite(&io, cli, data, 50000, 0);
+	return asynchronous(&io);
+}
+
 static uint64_t word;
 
 static long op_atomic(void)
@@ -799,6 +838,8 @@ static const struct operation {
 	{ "pread", memories, setup_memory, op_pread, undo_pread },
 	{ "pwrite_small", memories, setup_zeros, op_pwrite_small, undo_pwrite },
 	{ "pwrite", memories, setup_zeros, op_pwrite, undo_pwrite },
+	{ "async_pread", memories, setup_memory, op_async_pread, undo_pread },
+	{ "async_pwrite", memories, setup_zeros, op_async_pwrite, undo_pwrite },
 	{ "atomic", memories, NULL, op_atomic, undo_atomic },
 	{ "notify", memories, NULL, op_notify, NULL },
 	{ "fsync_memory", memories, NULL, op_fsync, NULL },
@@ -811,6 +852,8 @@ static const struct operation {
 	{ "pread_encrypted", encrypted_memories, setup_memory, op_pread, undo_pread },
 	{ "pwrite_small_encrypted", encrypted_memories, setup_zeros, op_pwrite_small, undo_pwrite },
 	{ "pwrite_encrypted", encrypted_memories, setup_zeros, op_pwrite, undo_pwrite },
+	{ "async_pread_encrypted", encrypted_memories, setup_memory, op_async_pread, undo_pread },
+	{ "async_pwrite_encrypted", encrypted_memories, setup_zeros, op_async_pwrite, undo_pwrite },
 	{ "channel_new_memory", NULL, fresh, op_add_memory, undo_add },
 	{ "channel_new_listen", NULL, fresh, op_add_listen, undo_add },
 	{ "channel_new_connect", NULL, fresh, op_add_connect, undo_add },
@@ -876,6 +919,10 @@ int main(void)
 	nth_fd = open("/proc/self/fail-nth", O_RDWR);
 	if (nth_fd < 0) {
 		perror("failnth: this kernel injects no faults");
+		return 1;
+	}
+	if (io_setup(1, &aio)) {
+		perror("failnth: io_setup");
 		return 1;
 	}
 	for (i = 0; i < sizeof(data); i++)
