@@ -107,6 +107,7 @@ INSTALLED = \
 	644:tools/completion/rchar:$(PREFIX)/share/bash-completion/completions \
 	644:tools/completion/_rchar:$(PREFIX)/share/zsh/$(ZSHDIR) \
 	644:Documentation/netlink/specs/rdma_char.yaml:$(PREFIX)/share/rdma_char/netlink/specs \
+	644:tools/grafana/rdma_char.json:$(PREFIX)/share/rdma_char/grafana \
 	644:kmod/uapi/linux/rdma_char.h:$(PREFIX)/include/linux
 
 .PHONY: install-tools

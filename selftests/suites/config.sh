@@ -562,6 +562,15 @@ metrics_are_what_is_counted() {
 	for key in requests_accepted requests_refused requests_bad requests_denied bad_frames; do
 		grep -q "^rchar_${key}_total [0-9]*$" /tmp/metrics
 	done
+	# What the dashboard shows is there: metrics, and the labels in the names of its curves.
+	[ "$(grep -c '"expr"' /root/dashboard.json)" -gt 15 ]
+	for key in $(grep '"\(expr\|query\)"' /root/dashboard.json | grep -o 'rchar_[a-z_]*' | sort -u); do
+		grep -q "^$key[{ ]" /tmp/metrics || { echo "no metric $key"; return 1; }
+	done
+	for key in $(grep -o '{{[a-z]*}}' /root/dashboard.json | tr -d '{}' | sort -u); do
+		# Prometheus adds the instance.
+		[ "$key" = instance ] || grep -q "[{,]$key=" /tmp/metrics || { echo "no label $key"; return 1; }
+	done
 	# Into a file, which is replaced whole.
 	echo old >/tmp/rchar.prom
 	exec 3</tmp/rchar.prom

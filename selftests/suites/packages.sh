@@ -33,7 +33,7 @@ every_file_has_its_package() {
 		/lib/systemd/system/rchar-metrics.timer /lib/systemd/system/rchar-exec@.service /usr/share/man/man1/rchar-forward.1.gz \
 		/lib/udev/rules.d/60-rchar.rules /usr/share/bash-completion/completions/rchar \
 		/usr/share/zsh/vendor-completions/_rchar /usr/share/man/man8/rchar.8.gz \
-		/usr/share/man/man5/rchar.conf.5.gz /usr/share/man/man1/rchar-perf.1.gz
+		/usr/share/rdma_char/grafana/rdma_char.json /usr/share/man/man5/rchar.conf.5.gz /usr/share/man/man1/rchar-perf.1.gz
 	has dev /usr/include/linux/rdma_char.h /usr/share/rdma_char/netlink/specs/rdma_char.yaml
 	has dkms "/usr/src/rdma_char-$version/dkms.conf" "/usr/src/rdma_char-$version/kmod/main.c"
 	# The source as it is in the tree, and nothing that was built from it.
