@@ -508,6 +508,92 @@ names_are_completed() {
 	clean
 }
 
+# finds STATUS LINE [WORD]... - 'rchar check WORD...' ends so, and has that line: a regular expression
+finds() {
+	local out
+
+	out=$(expect_status "$1" rchar check "${@:3}" 2>&1) || { echo "$out"; return 1; }
+	grep -qE "^$2" <<<"$out" || { echo "$out"; echo "has no line '$2'"; return 1; }
+	# Whatever was found, nothing stays.
+	if rchar show | grep check-; then return 1; fi
+}
+
+check_of_what_works() {
+	new_key k
+	rchar key add k $keys/k
+	rchar add one stream listen 10.0.0.1
+	rchar add two message listen 10.0.0.1
+	rchar add locked stream listen 10.0.0.1 keys k encrypt on
+	finds 0 'ok     module     rdma_char [0-9.]+$'
+	finds 0 'ok     device     [a-z0-9]+ port 1: ACTIVE, Ethernet, [0-9.]+ Gb/sec'
+	finds 0 'ok     channel    one: listening$'
+	finds 0 'ok     route      to 10.0.0.1 from 10.0.0.1$' 10.0.0.1
+	finds 0 'ok     address    10.0.0.1 is that of [a-z0-9]+ port 1 \(net0\), GID [0-9]+, RoCE v2$' 10.0.0.1
+	finds 0 'ok     link       up in [0-9.]+ ms$' 10.0.0.1
+	finds 0 "ok     channel    the peer's one takes sessions: open\(\) in [0-9.]+ ms\$" 10.0.0.1:7471/one
+	finds 0 'ok     channel    the peer has two; it is no stream$' 10.0.0.1/two
+	finds 0 "ok     channel    the peer's locked takes sessions" 10.0.0.1/locked key k encrypt on
+	rchar -j check 10.0.0.1/one | grep -q '^\[{"step":"module","ok":true,.*{"step":"channel","ok":true,"text":"[^"]*"}\]$'
+	# The session is over.
+	until_true eval '[ "$(rchar session | grep -c "channel one ")" = 0 ] || timeout 1 cat /dev/rchar/one'
+	clean
+}
+
+# Each of them is made, and found.
+check_of_what_does_not_work() {
+	local device
+
+	new_key k
+	rchar key add k $keys/k
+	rchar add one stream listen 10.0.0.1
+	finds 7 'not ok channel    no-channel: ' 10.0.0.1/none
+	rchar add locked stream listen 10.0.0.1 keys k
+	finds 7 'not ok link       not-listening: ' 10.0.0.1:7999
+	finds 7 'not ok (link|channel) +not-authorised: ' 10.0.0.1/locked
+	finds 7 'not ok (link|channel) +encryption: ' 10.0.0.1/locked key k encrypt on
+	finds 7 'not ok route      to 192.0.2.1: Network is unreachable$' -w 1 192.0.2.1
+	finds 7 ' +-> ip route get 192.0.2.1$' -w 1 192.0.2.1
+	finds 7 'not ok address    no RDMA device has 127.0.0.1$' -w 1 127.0.0.1
+	finds 7 'not ok link       ' -w 1 10.0.0.99
+	finds 7 ' +-> is the peer up, and is that its address' -w 30 10.0.0.99
+	# Of this host.
+	rchar add down stream connect 10.0.0.1:7999
+	until_true eval 'rchar show down | grep -q not-listening'
+	finds 7 'not ok channel    down: [a-z]+, '
+	rchar del down
+	rchar add file stream listen 10.0.0.1
+	rm /dev/rchar/file
+	finds 7 'not ok channel    /dev/rchar/file is not there$'
+	echo oops >/dev/rchar/file
+	finds 7 'not ok channel    /dev/rchar/file is an ordinary file$'
+	rm /dev/rchar/file
+	rchar del file
+	ip link set net0 down
+	until_true grep -q DOWN /sys/class/infiniband/*/ports/1/state
+	finds 7 'not ok device     [a-z0-9]+ port 1: DOWN, Ethernet'
+	ip link set net0 up
+	until_true grep -q ACTIVE /sys/class/infiniband/*/ports/1/state
+	rdma-del
+	finds 7 'not ok device     this host has no RDMA device$'
+	rdma-add
+	rchar -w $limit show one
+	clean
+	# Words that mean nothing: one line, before anything is tried.
+	[ "$(expect_status 1 rchar check 10.0.0.1 colour blue 2>&1 | wc -l)" = 1 ]
+	expect_status 1 rchar check no-such-host 2>&1 | grep -q no-such-host
+	expect_status 1 rchar --dry-run check 2>&1 | grep -q "'check' has no option --dry-run"
+	# ^C takes the channel away.
+	rchar check -w 100 10.0.0.1:7471 >/tmp/out 2>&1 & device=$!
+	wait $device || true
+	rchar add one stream listen 10.0.0.1
+	rchar check -w 100 10.0.0.98 >/tmp/out 2>&1 & device=$!
+	until_true eval 'rchar show | grep -q check-'
+	kill -INT $device 2>/dev/null || true
+	wait $device || true
+	if rchar show | grep check-; then return 1; fi
+	clean
+}
+
 # The rules of Prometheus' text format: each name has its help and its type before all its samples,
 # which stand together; a counter is a _total; no sample comes twice.
 is_well_formed() { # FILE
@@ -565,7 +651,7 @@ metrics_are_what_is_counted() {
 	# What the dashboard shows is there: metrics, and the labels in the names of its curves.
 	[ "$(grep -c '"expr"' /root/dashboard.json)" -gt 15 ]
 	for key in $(grep '"\(expr\|query\)"' /root/dashboard.json | grep -o 'rchar_[a-z_]*' | sort -u); do
-		grep -q "^$key[{ ]" /tmp/metrics || { echo "no metric $key"; return 1; }
+		grep -q "^${key}[{ ]" /tmp/metrics || { echo "no metric $key"; return 1; }
 	done
 	for key in $(grep -o '{{[a-z]*}}' /root/dashboard.json | tr -d '{}' | sort -u); do
 		# Prometheus adds the instance.
@@ -605,7 +691,7 @@ udev_makes_units_of_channels() {
 	clean
 }
 
-plan 22
+plan 24
 run every_setting_round_trips
 run initial_values_are_left_out
 run apply_knows_the_limits
@@ -626,6 +712,8 @@ run files_of_etc_are_the_default
 run apply_stays_in_its_network_namespace
 run only_the_administrator_applies
 run names_are_completed
+run check_of_what_works
+run check_of_what_does_not_work
 run metrics_are_what_is_counted
 run udev_makes_units_of_channels
 finish

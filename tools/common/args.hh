@@ -16,6 +16,7 @@ enum Exit {
 	EXIT_WAIT = 4,	  // -w ran out
 	EXIT_EXISTS = 5,  // the kernel has it already
 	EXIT_NONE = 6,	  // the kernel has nothing of that name
+	EXIT_CHECK = 7,	  // 'check' found something that is not in order
 };
 
 class Failure : public std::runtime_error {

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "apply.hh"
+#include "check.hh"
 #include "complete.hh"
 #include "decode.hh"
 #include "desired.hh"
@@ -236,6 +237,14 @@ void command_key(Words words, const Options &options)
 	print_list(dump<Key>(nl, RCHAR_CMD_KEY_GET), options);
 }
 
+void command_check(Words words, const Options &options)
+{
+	if (!check_host(std::move(words), options)) {
+		fflush(stdout);
+		throw Failure(EXIT_CHECK, "check: not everything is in order");
+	}
+}
+
 void command_save(Words words, const Options &)
 {
 	words.end();
@@ -398,6 +407,7 @@ const Command commands[] = {
 	{"set", command_set, 0},
 	{"del", command_del, IF_EXISTS},
 	{"show", command_show, WAIT},
+	{"check", command_check, WAIT},
 	{"save", command_save, 0},
 	{"apply", command_apply, DRY_RUN},
 	{"key", command_key, EXIST_OK | IF_EXISTS},
@@ -460,6 +470,8 @@ void print_help()
 	      "  set NAME KEY VALUE...        change settings of a channel\n"
 	      "  del NAME|all                 delete channels\n"
 	      "  show [NAME]                  channels (also without a command)\n"
+	      "  check [ADDR[:PORT][/NAME] [KEY VALUE]...]\n"
+	      "                               why does it not work? step by step, up to that peer\n"
 	      "  save                         print the configuration, for 'apply'\n"
 	      "  apply [FILE|-]...            bring channels and keys to that configuration; without\n"
 	      "                               FILE: /etc/rchar/rchar.conf, /etc/rchar/conf.d/*.conf\n"
@@ -493,7 +505,7 @@ void print_help()
 	      "  -t, --timestamp   monitor: when\n"
 	      "  -n, --netns NAME  in that network namespace\n"
 	      "  -w, --wait SEC    add, show NAME: until it listens or is connected;\n"
-	      "                    monitor: stop after that long\n"
+	      "                    monitor: stop after that long; check: for the peer (5)\n"
 	      "  -V, --version     of the tool\n"
 	      "  -h, --help        this\n"
 	      "\n"
@@ -502,7 +514,7 @@ void print_help()
 	      "  --dry-run         apply: print the commands, do nothing\n"
 	      "\n"
 	      "exit: 0 ok, 1 usage or local, 2 the kernel said no, 3 module absent, 4 -w ran out,\n"
-	      "      5 it exists, 6 there is nothing of that name\n",
+	      "      5 it exists, 6 there is nothing of that name, 7 check found something\n",
 	      stdout);
 }
 

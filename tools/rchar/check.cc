@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "check.hh"
+
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "../common/address.hh"
+#include "../common/endpoint.hh"
+#include "devices.hh"
+#include "format.hh"
+#include "module.hh"
+#include "parse.hh"
+#include "print.hh"
+
+namespace {
+
+constexpr int default_wait_s = 5;
+constexpr unsigned int default_port = 7471;
+
+using Clock = std::chrono::steady_clock;
+
+std::string ms_since(Clock::time_point begun)
+{
+	auto us = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begun);
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.1f ms", static_cast<double>(us.count()) / 1000);
+	return text;
+}
+
+// What was found, printed as it is found: later steps may take seconds.
+class Report {
+public:
+	explicit Report(const Options &options) : options_(options) {}
+	void good(const char *step, const std::string &text) { add(step, true, text, ""); }
+	// advice: what to do, a command where there is one
+	void bad(const char *step, const std::string &text, const std::string &advice)
+	{
+		add(step, false, text, advice);
+	}
+	bool finish() const
+	{
+		if (options_.json)
+			print_json(steps_, options_);
+		return good_;
+	}
+
+private:
+	void add(const char *step, bool ok, const std::string &text, const std::string &advice);
+	const Options &options_;
+	Json steps_ = Json::array();
+	bool good_ = true;
+};
+
+void Report::add(const char *step, bool ok, const std::string &text, const std::string &advice)
+{
+	good_ = good_ && ok;
+	if (options_.json) {
+		steps_.push_back({{"step", step}, {"ok", ok}, {"text", text}});
+		if (!advice.empty())
+			steps_.back()["advice"] = advice;
+		return;
+	}
+	printf("%s %-10s %s\n", ok ? "ok    " : "not ok", step, text.c_str());
+	if (!advice.empty())
+		printf("%17s  -> %s\n", "", advice.c_str());
+	fflush(stdout);
+}
+
+// ---- this host ----
+
+bool has_module_file(const std::string &release)
+{
+	std::ifstream in("/lib/modules/" + release + "/modules.dep");
+	std::string line;
+
+	while (std::getline(in, line))
+		if (line.substr(0, line.find(':')).find("/rdma_char.ko") != std::string::npos)
+			return true;
+	return false;
+}
+
+bool check_module(Report *report)
+{
+	utsname kernel{};
+
+	try {
+		Netlink nl;
+
+		for (const Message &m : nl.call(Request(RCHAR_CMD_INFO_GET), "version")) {
+			Info info = decode<Info>(m);
+
+			report->good("module", "rdma_char " + info.version.value_or("") +
+						       (info.version == RCHAR_VERSION ?
+								"" :
+								", but rchar is " RCHAR_VERSION));
+		}
+		return true;
+	} catch (const Failure &f) {
+		if (f.code != EXIT_ABSENT)
+			throw;
+	}
+	uname(&kernel);
+	if (has_module_file(kernel.release))
+		report->bad("module", "rdma_char is not loaded", "modprobe rdma_char");
+	else
+		report->bad("module",
+			    std::string("rdma_char is not built for kernel ") + kernel.release,
+			    "'dkms status rdma_char' says why; the kernel's headers are needed");
+	return false;
+}
+
+std::string port_text(const RdmaPort &port)
+{
+	return port.text() + ": " + port.state + ", " + port.link_layer + ", " + port.rate;
+}
+
+std::vector<RdmaPort> check_devices(Report *report)
+{
+	std::vector<RdmaPort> ports = rdma_ports();
+	bool some = std::any_of(ports.begin(), ports.end(),
+				[](const RdmaPort &p) { return p.is_active(); });
+
+	if (ports.empty())
+		report->bad("device", "this host has no RDMA device",
+			    "load the adapter's driver; or soft-RoCE: 'rdma link add rxe0 type rxe "
+			    "netdev INTERFACE'");
+	for (const RdmaPort &port : ports) {
+		if (port.is_active() || some)
+			report->good("device", port_text(port));
+		else
+			report->bad("device", port_text(port),
+				    port.link_layer == "Ethernet" ?
+					    "'ip link set INTERFACE up', and the cable" :
+					    "the cable, and the subnet manager");
+	}
+	return ports;
+}
+
+void check_channels(Report *report)
+{
+	Netlink nl;
+
+	for (const Channel &c : dump_channels(nl)) {
+		std::string text = c.name.value_or("") + ": " + (c.state ? name_of(*c.state) : "");
+
+		if (is_working(c))
+			report->good("channel", text);
+		else
+			report->bad("channel",
+				    text + (c.reason ? ", " + reason_text(*c.reason) : ""),
+				    "rchar show " + c.name.value_or(""));
+		if (c.node && *c.node != "device")
+			report->bad("channel",
+				    "/dev/rchar/" + c.name.value_or("") +
+					    (*c.node == "absent" ? " is not there" :
+								   " is an ordinary file"),
+				    *c.node == "absent" ? "udevadm trigger" :
+							  "remove it: a shell's > made it");
+	}
+}
+
+// ---- the way to a peer ----
+
+void set_port(sockaddr_storage *address, unsigned int port)
+{
+	if (address->ss_family == AF_INET)
+		reinterpret_cast<sockaddr_in *>(address)->sin_port = htons(port);
+	else
+		reinterpret_cast<sockaddr_in6 *>(address)->sin6_port = htons(port);
+}
+
+// The kernel's choice of a source: nothing is sent.
+bool check_route(Report *report, sockaddr_storage peer, sockaddr_storage *local)
+{
+	Fd fd(socket(peer.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	socklen_t len = sizeof(*local);
+
+	set_port(&peer, default_port);
+	if (!fd || connect(fd.get(), reinterpret_cast<sockaddr *>(&peer), sizeof(peer)) ||
+	    getsockname(fd.get(), reinterpret_cast<sockaddr *>(local), &len)) {
+		report->bad("route", "to " + host_text(peer) + ": " + strerror(errno),
+			    "ip route get " + host_text(peer));
+		return false;
+	}
+	set_port(local, 0);
+	report->good("route", "to " + host_text(peer) + " from " + host_text(*local));
+	return true;
+}
+
+void check_address(Report *report, const std::vector<RdmaPort> &ports,
+		   const sockaddr_storage &local)
+{
+	for (const RdmaPort &port : ports) {
+		for (const Gid &gid : port.gids) {
+			if (!same_host(gid.address, local) || gid.type == "IB/RoCE v1")
+				continue;
+			report->good("address", host_text(local) + " is that of " + port.text() +
+							" (" + gid.interface + "), GID " +
+							std::to_string(gid.index) + ", " +
+							gid.type);
+			if (!port.is_active())
+				report->bad("address", port_text(port),
+					    "ip link show " + gid.interface);
+			return;
+		}
+	}
+	// iWARP and IPoIB have other GIDs; there the connection itself tells.
+	for (const RdmaPort &port : ports)
+		if (port.link_layer == "InfiniBand" || port.gids.empty())
+			return;
+	report->bad("address", "no RDMA device has " + host_text(local),
+		    "an address of an RDMA interface is needed on both hosts: 'rdma link', 'ip "
+		    "address'");
+}
+
+const char *advice_for(rchar_reason reason)
+{
+	switch (reason) {
+	case RCHAR_REASON_NOT_LISTENING:
+		return "on the peer: 'rchar add NAME stream listen ADDR', and the port";
+	case RCHAR_REASON_NO_CHANNEL:
+		return "on the peer: 'rchar show'";
+	case RCHAR_REASON_NOT_AUTHORISED:
+		return "on the peer: 'rchar show' (keys, allow), 'rchar key'; here: 'key NAME'";
+	case RCHAR_REASON_ENCRYPTION:
+		return "'encrypt on' on both sides, or on none";
+	case RCHAR_REASON_ADDRESS:
+		return "is the peer up, and is that its address? 'ip neigh'";
+	case RCHAR_REASON_NO_DEVICE:
+		return "an address of an RDMA interface, on both hosts";
+	case RCHAR_REASON_DEVICE_LIMITS:
+		return "dmesg says which attribute of the device, or which call";
+	case RCHAR_REASON_VERSION:
+		return "'rchar version' on both hosts";
+	case RCHAR_REASON_ROUTE:
+	case RCHAR_REASON_UNREACHABLE:
+	case RCHAR_REASON_TIMEOUT:
+		return "is the peer up, with RDMA on that address? RoCE needs UDP port 4791: 'nft "
+		       "list ruleset' on both hosts";
+	default:
+		return "dmesg, here and on the peer";
+	}
+}
+
+volatile sig_atomic_t interrupted;
+void on_signal(int) { interrupted = 1; }
+
+// A channel that is there as long as this.
+class Probe {
+public:
+	explicit Probe(Words words) : name_("check-" + std::to_string(getpid()))
+	{
+		struct sigaction action {};
+
+		action.sa_handler = on_signal;
+		sigaction(SIGINT, &action, nullptr);
+		sigaction(SIGTERM, &action, nullptr);
+		add_channel(nl_, take_new_channel(name_, words));
+	}
+	~Probe()
+	{
+		try {
+			delete_channel(nl_, name_);
+		} catch (const Failure &) {
+			// another process has deleted it
+		}
+	}
+	Probe(const Probe &) = delete;
+	Channel now() { return get_channel(nl_, name_); }
+	std::string path() const { return "/dev/rchar/" + name_; }
+
+private:
+	std::string name_;
+	Netlink nl_;
+};
+
+void report_failure(Report *report, const char *step, const Channel &channel, int wait_s)
+{
+	rchar_reason reason = RCHAR_REASON_TIMEOUT;
+	std::string text = "none in " + std::to_string(wait_s) + " s";
+
+	if (interrupted)
+		text = "interrupted";
+	if (channel.reason && channel.reason->number != RCHAR_REASON_NONE) {
+		reason = static_cast<rchar_reason>(channel.reason->number);
+		text = std::string(name_of(*channel.reason)) + ": " + reason_text(*channel.reason);
+	}
+	report->bad(step, text, advice_for(reason));
+}
+
+// An attempt that failed has a reason, unless the next one already runs: the first reason counts.
+bool check_link(Report *report, Probe *probe, const Clock::time_point begun, int wait_s)
+{
+	const Clock::time_point end = begun + std::chrono::seconds(wait_s);
+	Netlink events;
+	Channel channel;
+
+	events.subscribe();
+	for (;;) {
+		channel = probe->now();
+		if (is_working(channel)) {
+			report->good("link", "up in " + ms_since(begun));
+			return true;
+		}
+		if ((channel.reason && channel.reason->number != RCHAR_REASON_NONE) ||
+		    Clock::now() >= end || interrupted)
+			break;
+		events.wait_events(100);
+	}
+	report_failure(report, "link", channel, wait_s);
+	return false;
+}
+
+// What open() does, without waiting for ever.
+void check_open(Report *report, const Probe &probe, const std::string &remote, int wait_s)
+{
+	const Clock::time_point begun = Clock::now();
+	Fd fd(open(probe.path().c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
+	pollfd p = {fd.get(), POLLOUT, 0};
+
+	if (!fd) {
+		report->bad("channel", probe.path() + ": " + strerror(errno), "ls -l /dev/rchar");
+		return;
+	}
+	int n = poll(&p, 1, wait_s * 1000);
+	std::optional<rchar_info> info = session_info(fd.get());
+
+	if (n == 1 && info && info->state != RCHAR_SESSION_DEAD) {
+		report->good("channel", "the peer's " + remote + " takes sessions: open() in " +
+						ms_since(begun));
+		return;
+	}
+	if (n == 1 && info && info->reason == RCHAR_REASON_WRONG_TYPE) {
+		report->good("channel", "the peer has " + remote + "; it is no stream");
+		return;
+	}
+	Channel channel;
+
+	if (n == 1 && info)
+		channel.reason.emplace(Code<rchar_reason>{static_cast<rchar_reason>(info->reason)});
+	report_failure(report, "channel", channel, wait_s);
+}
+
+// The peer, and the words of a channel that leads to it.
+struct Target {
+	Address address;
+	std::vector<std::string> channel;
+};
+
+// A wrong word is told before anything is done.
+Target take_target(Words words)
+{
+	std::string text = words.take("ADDR");
+	Target target{parse_address(text, true), {"stream", "connect", text}};
+
+	while (!words.empty())
+		target.channel.push_back(words.take("a setting"));
+	for (const char *word : {"mode", "600"})
+		target.channel.emplace_back(word);
+
+	Words again(target.channel);
+
+	take_new_channel("check", again);
+	return target;
+}
+
+void check_connection(Report *report, const Target &target, int wait_s)
+{
+	const Clock::time_point begun = Clock::now();
+	Probe probe{Words(target.channel)};
+
+	if (check_link(report, &probe, begun, wait_s) && !target.address.remote.empty())
+		check_open(report, probe, target.address.remote, wait_s);
+}
+
+}  // namespace
+
+bool check_host(Words words, const Options &options)
+{
+	Report report(options);
+	std::optional<Target> target;
+	sockaddr_storage local{};
+
+	if (!words.empty())
+		target = take_target(std::move(words));
+
+	bool module = check_module(&report);
+	std::vector<RdmaPort> ports = check_devices(&report);
+
+	if (target && check_route(&report, target->address.addr, &local))
+		check_address(&report, ports, local);
+	if (module && target)
+		check_connection(&report, *target,
+				 options.wait_s < 0 ? default_wait_s : options.wait_s);
+	else if (module)
+		check_channels(&report);
+	return report.finish();
+}

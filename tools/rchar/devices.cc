@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "devices.hh"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char class_folder[] = "/sys/class/infiniband";
+
+// The first line; "" when there is none, as for a GID that is not set.
+std::string line_of(const fs::path &file)
+{
+	std::ifstream in(file);
+	std::string line;
+
+	std::getline(in, line);
+	return line;
+}
+
+std::vector<std::string> names_in(const fs::path &folder)
+{
+	std::vector<std::string> names;
+	std::error_code error;
+
+	for (const fs::directory_entry &entry : fs::directory_iterator(folder, error))
+		names.push_back(entry.path().filename());
+	std::sort(names.begin(), names.end());
+	return names;
+}
+
+// "4: ACTIVE"
+std::string behind_colon(const std::string &text)
+{
+	size_t colon = text.find(": ");
+
+	return colon == std::string::npos ? text : text.substr(colon + 2);
+}
+
+sockaddr_storage address_of(const in6_addr &gid)
+{
+	sockaddr_storage address{};
+
+	if (IN6_IS_ADDR_V4MAPPED(&gid)) {
+		auto *in = reinterpret_cast<sockaddr_in *>(&address);
+
+		in->sin_family = AF_INET;
+		memcpy(&in->sin_addr, &gid.s6_addr[12], sizeof(in->sin_addr));
+	} else {
+		auto *in6 = reinterpret_cast<sockaddr_in6 *>(&address);
+
+		in6->sin6_family = AF_INET6;
+		in6->sin6_addr = gid;
+	}
+	return address;
+}
+
+std::vector<Gid> gids_of(const fs::path &port)
+{
+	std::vector<Gid> gids;
+
+	for (const std::string &index : names_in(port / "gids")) {
+		in6_addr gid{};
+
+		if (inet_pton(AF_INET6, line_of(port / "gids" / index).c_str(), &gid) != 1 ||
+		    IN6_IS_ADDR_UNSPECIFIED(&gid))
+			continue;
+		gids.push_back({static_cast<unsigned int>(std::stoul(index)),
+				line_of(port / "gid_attrs/types" / index),
+				line_of(port / "gid_attrs/ndevs" / index), address_of(gid)});
+	}
+	std::sort(gids.begin(), gids.end(),
+		  [](const Gid &a, const Gid &b) { return a.index < b.index; });
+	return gids;
+}
+
+}  // namespace
+
+std::vector<RdmaPort> rdma_ports()
+{
+	std::vector<RdmaPort> ports;
+
+	for (const std::string &device : names_in(class_folder)) {
+		fs::path folder = fs::path(class_folder) / device / "ports";
+
+		for (const std::string &number : names_in(folder)) {
+			fs::path port = folder / number;
+
+			ports.push_back({device, static_cast<unsigned int>(std::stoul(number)),
+					 behind_colon(line_of(port / "state")),
+					 line_of(port / "link_layer"), line_of(port / "rate"),
+					 gids_of(port)});
+		}
+	}
+	return ports;
+}
+
+bool same_host(const sockaddr_storage &a, const sockaddr_storage &b)
+{
+	if (a.ss_family != b.ss_family)
+		return false;
+	if (a.ss_family == AF_INET)
+		return reinterpret_cast<const sockaddr_in *>(&a)->sin_addr.s_addr ==
+		       reinterpret_cast<const sockaddr_in *>(&b)->sin_addr.s_addr;
+	return !memcmp(&reinterpret_cast<const sockaddr_in6 *>(&a)->sin6_addr,
+		       &reinterpret_cast<const sockaddr_in6 *>(&b)->sin6_addr, sizeof(in6_addr));
+}
