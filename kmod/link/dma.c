@@ -171,26 +171,28 @@ bool rchar_dma_table_is_direct(struct ib_device *dev, const struct sg_table *sgt
 }
 
 /**
- * rchar_dma_is_direct() - check whether the device accesses memory itself, by a page as an example
+ * rchar_dma_probe() - find out whether a device accesses memory itself, by a page as an example
  * @dev: the device
+ * @direct: set; false when the page would need synchronization
  *
  * Context: process.
- * Return: false when a page needed synchronization, or when there was no memory to find out.
+ * Return: 0 or -ENOMEM.
  */
-bool rchar_dma_is_direct(struct ib_device *dev)
+int rchar_dma_probe(struct ib_device *dev, bool *direct)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
 	struct sg_table sgt;
-	bool direct = false;
+	int ret;
 
 	if (!page)
-		return false;
-	if (!rchar_dma_map_table(dev, &sgt, &page, 1, 0, PAGE_SIZE, DMA_BIDIRECTIONAL)) {
-		direct = rchar_dma_table_is_direct(dev, &sgt);
+		return -ENOMEM;
+	ret = rchar_dma_map_table(dev, &sgt, &page, 1, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (!ret) {
+		*direct = rchar_dma_table_is_direct(dev, &sgt);
 		rchar_dma_unmap_table(dev, &sgt, DMA_BIDIRECTIONAL);
 	}
 	__free_page(page);
-	return direct;
+	return ret;
 }
 
 /**

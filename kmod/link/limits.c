@@ -77,7 +77,9 @@ static int too_low(struct ib_device *dev, const char *attribute, u32 value, u32 
  * @dev: the device
  * @port: port of the device
  *
- * Return: 0; -EOPNOTSUPP when the device cannot carry a lane. The log names the attribute then.
+ * Context: process.
+ * Return: 0; -ENOMEM; -EOPNOTSUPP when the device cannot carry a lane. The log names the attribute
+ * then.
  */
 int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 port)
 {
@@ -106,12 +108,11 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 				  said(attrs->max_qp_init_rd_atom, RCHAR_LIMIT_QP_INIT_RD_ATOM),
 				  RCHAR_LANE_RD_ATOMIC);
 	fit_registrations(limits, attrs);
-	limits->direct_dma = rchar_dma_is_direct(dev);
 	limits->iwarp = rdma_protocol_iwarp(dev, port);
 	limits->keyless_reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
 	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&
 			  !limits->iwarp;
-	return 0;
+	return rchar_dma_probe(dev, &limits->direct_dma);
 }
 
 /**

@@ -126,6 +126,7 @@ others_see_no_numbers_of_the_wire() {
 # pins_at_most PAGES THREADS - with the link down; leaves what was pinned in /tmp/pinned
 pins_at_most() {
 	rm -f /tmp/link-is-down
+	rchar -w $limit show far >/dev/null
 	greedy pin /dev/rchar/far "$1" "$2" >/tmp/pinned &
 	until_true grep -q open /tmp/pinned
 	link_goes_down

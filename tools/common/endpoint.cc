@@ -277,19 +277,31 @@ void Endpoint::check_session(const Fd &waiting) const
 // Every address of HOST, or of the host: one socket each, so that none depends on another.
 void Endpoint::listen_tcp()
 {
-	for (const Address &address : resolve(host_, port_, AI_PASSIVE | AI_ADDRCONFIG)) {
-		int one = 1;
-		Fd fd = new_socket(address.addr.ss_family, 0, text_);
+	std::vector<Address> addresses = resolve(host_, port_, AI_PASSIVE);
 
+	for (const Address &address : addresses) {
+		int one = 1;
+		Fd fd(socket(address.addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+
+		// A host may be without one of the families.
+		if (!fd && errno == EAFNOSUPPORT && addresses.size() > 1)
+			continue;
+		if (!fd)
+			system_error(text_);
 		setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 		if (address.addr.ss_family == AF_INET6)
 			setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
 		if (bind(fd.get(), reinterpret_cast<const sockaddr *>(&address.addr),
 			 address.len) ||
-		    ::listen(fd.get(), SOMAXCONN))
+		    ::listen(fd.get(), SOMAXCONN)) {
+			if (errno == EADDRNOTAVAIL && addresses.size() > 1)
+				continue;
 			system_error(text_);
+		}
 		listeners_.push_back(std::move(fd));
 	}
+	if (listeners_.empty())
+		usage_error(text_ + ": this host has none of its addresses");
 }
 
 // A socket that nobody listens at is left over from a program that was killed.

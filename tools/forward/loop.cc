@@ -2,8 +2,8 @@
 #include "loop.hh"
 
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "../common/args.hh"
@@ -28,45 +28,56 @@ void Loop::watch(int fd, uint32_t events, Watcher *watcher)
 
 void Loop::forget(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
+int Loop::next_timeout() const
+{
+	if (timers_.empty())
+		return -1;
+
+	auto left = timers_.begin()->first - Clock::now();
+
+	// Rounded up: not again and again within the last millisecond.
+	return std::max<int64_t>(
+		std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1, 0);
+}
+
+// Those that are due now: what they start waits for the next turn.
+void Loop::run_timers()
+{
+	const Clock::time_point now = Clock::now();
+
+	while (!timers_.empty() && timers_.begin()->first <= now) {
+		Timer *timer = timers_.begin()->second;
+
+		timer->stop();
+		timer->then_();
+	}
+}
+
 void Loop::run()
 {
 	epoll_event events[64];
 
 	while (running_) {
-		int n = epoll_wait(epoll_.get(), events, 64, -1);
+		int n = epoll_wait(epoll_.get(), events, 64, next_timeout());
 
 		if (n < 0 && errno != EINTR)
 			system_error("epoll_wait");
 		for (int i = 0; i < n; i++)
 			static_cast<Watcher *>(events[i].data.ptr)->ready(events[i].events);
+		run_timers();
 		buried_.clear();
 	}
 }
 
-Timer::Timer(Loop &loop, std::function<void()> then)
-	: loop_(loop), then_(std::move(then)),
-	  fd_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK))
-{
-	if (!fd_)
-		system_error("timerfd_create");
-	loop_.watch(fd_.get(), EPOLLIN, this);
-}
-
-Timer::~Timer() { loop_.forget(fd_.get()); }
-
 void Timer::start(unsigned int ms)
 {
-	itimerspec when{};
-
-	when.it_value.tv_sec = ms / 1000;
-	when.it_value.tv_nsec = ms % 1000 * 1000000L;
-	timerfd_settime(fd_.get(), 0, &when, nullptr);
+	stop();
+	entry_ = loop_.timers_.emplace(Loop::Clock::now() + std::chrono::milliseconds(ms), this);
 }
 
-void Timer::ready(uint32_t)
+void Timer::stop()
 {
-	uint64_t times;
-
-	if (read(fd_.get(), &times, sizeof(times)) == sizeof(times))
-		then_();
+	if (entry_)
+		loop_.timers_.erase(*entry_);
+	entry_.reset();
 }

@@ -2,9 +2,12 @@
 // The event loop: one thread, level-triggered epoll(7).
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "../common/fd.hh"
@@ -29,23 +32,32 @@ public:
 		buried_.push_back(std::shared_ptr<T>(std::move(dead)));
 	}
 
+	using Clock = std::chrono::steady_clock;
+	using Timers = std::multimap<Clock::time_point, class Timer *>;
+
 private:
+	friend class Timer;
+	int next_timeout() const;  // for epoll_wait(2)
+	void run_timers();
 	Fd epoll_;
 	bool running_ = true;
+	Timers timers_;
 	std::vector<std::shared_ptr<void>> buried_;
 };
 
-// Runs a function once, later, unless it is destroyed before.
-class Timer : public Watcher {
+// Runs a function once, later, unless it is destroyed before. Needs no descriptor: it also serves
+// when there is none.
+class Timer {
 public:
-	Timer(Loop &loop, std::function<void()> then);
-	~Timer() override;
+	Timer(Loop &loop, std::function<void()> then) : loop_(loop), then_(std::move(then)) {}
+	~Timer() { stop(); }
 	Timer(const Timer &) = delete;
-	void start(unsigned int ms);
-	void ready(uint32_t events) override;
+	void start(unsigned int ms);  // again, if it runs
+	void stop();
 
 private:
+	friend class Loop;
 	Loop &loop_;
 	std::function<void()> then_;
-	Fd fd_;
+	std::optional<Loop::Timers::iterator> entry_;
 };

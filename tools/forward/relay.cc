@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -25,7 +26,7 @@ void reset_on_close(int fd)
 // ECONNRESET is none: the other flow would take what follows for a clean end.
 bool is_over(int error) { return error == EPIPE; }
 
-constexpr unsigned int retry_ms = 20;  // after a full backlog
+constexpr unsigned int first_retry_ms = 20, last_retry_ms = 1000;  // after a full backlog
 
 }  // namespace
 
@@ -39,7 +40,8 @@ void Relay::End::take(Fd f)
 }
 
 Relay::Relay(Loop &loop, Pipes &pipes, Fd near, const Endpoint &to, Over over)
-	: loop_(loop), pipes_(pipes), to_(to), over_(std::move(over)), near_(this),
+	: loop_(loop), pipes_(pipes), to_(to), over_(std::move(over)),
+	  retry_(loop, [this] { again(); }), retry_ms_(first_retry_ms), near_(this),
 	  far_(this), out_{&near_, &far_, {}, Wait::source}, back_{&far_, &near_, {}, Wait::source}
 {
 	near_.take(std::move(near));
@@ -57,31 +59,54 @@ Relay::~Relay()
 
 void Relay::begin() { try_next(""); }
 
+// The next address of TO, or the same one later.
+void Relay::open_far()
+{
+	far_.take(to_.open_way(way_));
+	if (!far_.fd) {
+		pause(retry_ms_);
+		retry_ms_ = std::min(2 * retry_ms_, last_retry_ms);
+		return;
+	}
+	if (to_.is_channel())
+		stream_session(far_.fd.get(), RCHAR_ROLE_CONNECT, to_.text());
+	watch(&far_);
+	way_++;
+}
+
 // One address of TO after the other; ERROR: what was wrong with the one before.
 void Relay::try_next(std::string error)
 {
-	far_.watched = 0;
-	while (way_ < to_.ways()) {
+	for (; way_ < to_.ways(); way_++) {
+		far_.watched = 0;
 		try {
-			far_.take(to_.open_way(way_));
-			if (to_.is_channel())
-				stream_session(far_.fd.get(), RCHAR_ROLE_CONNECT, to_.text());
+			open_far();
+			return;
+		} catch (const Shortage &) {
+			far_.fd.reset();
+			pause(last_retry_ms);
+			return;
 		} catch (const Failure &failure) {
 			error = failure.what();
-			way_++;
-			continue;
 		}
-		if (!far_.fd) {
-			if (!retry_)
-				retry_.emplace(loop_, [this] { try_next(""); });
-			retry_->start(retry_ms);
-			return;
-		}
-		way_++;
-		watch(&far_);
-		return;
 	}
 	fail(error);
+}
+
+// Moves nothing for that long.
+void Relay::pause(unsigned int ms)
+{
+	paused_ = true;
+	retry_.start(ms);
+}
+
+void Relay::again()
+{
+	paused_ = false;
+	if (connecting_)
+		try_next("");
+	else
+		ready(&near_, 0);
 }
 
 void Relay::watch(End *end)
@@ -91,7 +116,7 @@ void Relay::watch(End *end)
 	if (connecting_) {
 		if (end == &far_)
 			events = EPOLLOUT;
-	} else {
+	} else if (!paused_) {
 		for (const Flow *flow : {&out_, &back_}) {
 			if (flow->wait == Wait::source && flow->source == end)
 				events |= EPOLLIN;
@@ -126,7 +151,19 @@ bool Relay::connected(uint32_t events)
 
 void Relay::ready(End *, uint32_t events)
 {
-	if (ended_ || (connecting_ && !connected(events)))
+	if (ended_ || paused_)
+		return;
+	try {
+		go_on(events);
+	} catch (const Failure &failure) {
+		// the loop has no memory for it
+		fail(failure.what());
+	}
+}
+
+void Relay::go_on(uint32_t events)
+{
+	if (connecting_ && !connected(events))
 		return;
 	for (Flow *flow : {&out_, &back_}) {
 		pump(flow);
@@ -149,7 +186,8 @@ void Relay::pump(Flow *flow)
 	if (!flow->pipe)
 		flow->pipe = pipes_.take();
 	if (!*flow->pipe) {
-		fail(to_.text() + ": pipe: " + strerror(errno));
+		flow->pipe.reset();
+		pause(last_retry_ms);
 		return;
 	}
 	pump_some(flow);
@@ -213,6 +251,8 @@ void Relay::pump_some(Flow *flow)
 			return;
 		}
 	}
+	// The next turn begins with an event; what is held has to go first.
+	flow->wait = flow->pipe->held() ? Wait::sink : Wait::source;
 }
 
 // The end of file goes on: the sink's sending half closes, its other half stays.

@@ -42,6 +42,10 @@ private:
 
 	void ready(End *end, uint32_t events);
 	void try_next(std::string error);
+	void open_far();
+	void pause(unsigned int ms);
+	void again();
+	void go_on(uint32_t events);
 	bool connected(uint32_t events);
 	void pump(Flow *flow);
 	void pump_some(Flow *flow);
@@ -55,9 +59,10 @@ private:
 	Pipes &pipes_;
 	const Endpoint &to_;
 	Over over_;
-	size_t way_ = 0;	      // the next address of TO
-	std::optional<Timer> retry_;  // while the backlog of TO is full
+	size_t way_ = 0;  // the next address of TO
+	Timer retry_;	  // while the backlog of TO is full, or descriptors are short
+	unsigned int retry_ms_;
 	End near_, far_;
 	Flow out_, back_;
-	bool connecting_ = true, ended_ = false, complete_ = false;
+	bool connecting_ = true, ended_ = false, complete_ = false, paused_ = false;
 };
