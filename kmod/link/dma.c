@@ -130,15 +130,13 @@ int rchar_dma_map_table(struct ib_device *dev, struct sg_table *sgt, struct page
 /**
  * rchar_dma_unmap_table() - undo rchar_dma_map_table()
  * @dev: the device
- * @sgt: the table; may be empty
+ * @sgt: the table, which is empty afterwards: &sg_table.sgl is NULL
  * @dir: the direction, as for the mapping
  *
  * Context: process.
  */
 void rchar_dma_unmap_table(struct ib_device *dev, struct sg_table *sgt, enum dma_data_direction dir)
 {
-	if (!sgt->sgl)
-		return;
 	ib_dma_unmap_sg(dev, sgt->sgl, sgt->orig_nents, dir);
 	rchar_bounce_unmap_table(dev, sgt, dir);
 	sg_free_table(sgt);

@@ -97,7 +97,9 @@ static struct ib_mr *mr_get(struct rchar_mrs *mrs, unsigned int pages)
 
 static void mr_unmap_pages(struct rchar_mrs *mrs, struct rchar_mr *m)
 {
-	rchar_dma_unmap_table(mrs->pd->device, &m->sgt, m->dir);
+	/* After the teardown of the lane nothing is mapped, and the protection domain is gone. */
+	if (m->sgt.sgl)
+		rchar_dma_unmap_table(mrs->pd->device, &m->sgt, m->dir);
 }
 
 /**
