@@ -36,7 +36,6 @@ static DEFINE_XARRAY(bounces);
 /* The tables that are mapped: index is the address of &sg_table.sgl. */
 struct bounced_table {
 	struct ib_device *dev;
-	unsigned int n;
 	struct page *pages[];
 };
 
@@ -270,8 +269,7 @@ static void copy_table(const struct bounced_table *t, struct sg_table *sgt, bool
 	struct sg_page_iter iter;
 	unsigned int i = 0;
 
-	for_each_sgtable_page(sgt, &iter, 0)
-	{
+	for_each_sgtable_page(sgt, &iter, 0) {
 		void *copy = page_address(sg_page_iter_page(&iter));
 		void *memory = page_address(t->pages[i++]);
 
@@ -313,7 +311,6 @@ int rchar_bounce_map_table(struct ib_device *dev, struct sg_table *sgt, struct p
 		goto no_table;
 	}
 	t->dev = dev;
-	t->n = n;
 	memcpy(t->pages, pages, n * sizeof(*pages));
 	copy_table(t, sgt, true);
 	sgt->nents = ib_dma_map_sg(dev, sgt->sgl, sgt->orig_nents, dir);
@@ -346,8 +343,7 @@ void rchar_bounce_unmap_table(struct ib_device *dev, struct sg_table *sgt,
 	WARN_ON_ONCE(t->dev != dev);
 	if (dir != DMA_TO_DEVICE)
 		copy_table(t, sgt, false);
-	for_each_sgtable_page(sgt, &iter, 0)
-	{
+	for_each_sgtable_page(sgt, &iter, 0) {
 		memset(page_address(sg_page_iter_page(&iter)), POISON, PAGE_SIZE);
 		__free_page(sg_page_iter_page(&iter));
 	}

@@ -192,14 +192,3 @@ int rchar_dma_probe(struct ib_device *dev, bool *direct)
 	__free_page(page);
 	return ret;
 }
-
-/**
- * rchar_dma_check_gone() - warn about memory that is still mapped for a device that is removed
- * @dev: the device
- *
- * Test builds only, and only what bounces.
- */
-void rchar_dma_check_gone(struct ib_device *dev)
-{
-	rchar_bounce_check_gone(dev);
-}

@@ -28,6 +28,5 @@ void rchar_dma_unmap_table(struct ib_device *dev, struct sg_table *sgt,
 bool rchar_dma_table_is_direct(struct ib_device *dev, const struct sg_table *sgt);
 
 int rchar_dma_probe(struct ib_device *dev, bool *direct);
-void rchar_dma_check_gone(struct ib_device *dev);
 
 #endif /* RCHAR_DMA_H */

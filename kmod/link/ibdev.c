@@ -8,7 +8,7 @@
 #include "ibdev.h"
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
-#include "dma.h"
+#include "bounce.h"
 
 /* The module keeps a separate list of devices: the core's client data may be stale for cm_ids
  * that outlive remove_device(). The lock also protects the lists of users.
@@ -112,7 +112,7 @@ static void remove_device(struct ib_device *dev, void *data)
 	spin_unlock(&devices_lock);
 	kref_put(&ibdev->ref, ibdev_release);
 	wait_for_completion(&ibdev->gone);
-	rchar_dma_check_gone(dev);
+	rchar_bounce_check_gone(dev);
 	kfree(ibdev);
 }
 

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <netinet/in.h>
 
 namespace {
 
@@ -13,6 +12,13 @@ std::string with_port(const std::string &host, in_port_t port)
 }
 
 }  // namespace
+
+in_port_t *port_of(sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET)
+		return &reinterpret_cast<sockaddr_in *>(address)->sin_port;
+	return &reinterpret_cast<sockaddr_in6 *>(address)->sin6_port;
+}
 
 std::string host_text(const sockaddr_storage &address)
 {

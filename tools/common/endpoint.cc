@@ -83,6 +83,23 @@ Endpoint::Address local_address(const std::string &path)
 	return address;
 }
 
+// A TCP socket; empty, with errno, for an address that this host does not have.
+Fd listening(const Endpoint::Address &address)
+{
+	Fd fd(socket(address.addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+	int one = 1;
+
+	if (!fd)
+		return fd;
+	setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (address.addr.ss_family == AF_INET6)
+		setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+	if (bind(fd.get(), reinterpret_cast<const sockaddr *>(&address.addr), address.len) ||
+	    ::listen(fd.get(), SOMAXCONN))
+		return Fd();
+	return fd;
+}
+
 // accept(2): what comes of a connection that is gone before it is taken.
 bool is_of_connection(int error)
 {
@@ -123,6 +140,13 @@ std::vector<Fd> passed_sockets()
 		fds.emplace_back(fd);
 	}
 	return fds;
+}
+
+// A shell's typo makes a regular file of the name, and tmpfs keeps what is written there.
+void must_be_device(const struct stat &st, const std::string &name)
+{
+	if (!S_ISCHR(st.st_mode))
+		usage_error(name + " is no channel: a file of that name is there");
 }
 
 // The kernel's name for what a device node leads to; "" where sysfs does not say.
@@ -188,8 +212,7 @@ void Endpoint::check()
 		return;
 	if (stat(text_.c_str(), &st))
 		system_error(text_);
-	if (!S_ISCHR(st.st_mode))
-		usage_error(text_ + " is no channel: a file of that name is there");
+	must_be_device(st, text_);
 
 	std::string subsystem = subsystem_of(st);
 
@@ -197,7 +220,6 @@ void Endpoint::check()
 		usage_error(text_ + " is no channel of rdma_char");
 }
 
-// A shell's typo makes a regular file of the name, and tmpfs keeps what is written there.
 Fd Endpoint::open_channel(int flags) const
 {
 	Fd fd(::open(text_.c_str(), O_RDWR | O_CLOEXEC | flags));
@@ -205,8 +227,9 @@ Fd Endpoint::open_channel(int flags) const
 
 	if (!fd)
 		system_error(text_);
-	if (fstat(fd.get(), &st) || !S_ISCHR(st.st_mode))
-		throw Failure(EXIT_USAGE, text_ + " is no channel: a file of that name is there");
+	if (fstat(fd.get(), &st))
+		system_error(text_);
+	must_be_device(st, text_);
 	return fd;
 }
 
@@ -224,24 +247,26 @@ Fd Endpoint::open_address(const Address &address, int flags) const
 	system_error(text_);
 }
 
+Fd Endpoint::open_first(const std::vector<Address> &addresses, int flags) const
+{
+	for (size_t i = 0; i + 1 < addresses.size(); i++) {
+		try {
+			return open_address(addresses[i], flags);
+		} catch (const Failure &) {
+			// the next one; the last one's error is told
+		}
+	}
+	return open_address(addresses.back(), flags);
+}
+
 Fd Endpoint::open(int flags) const
 {
-	std::vector<Address> addresses = addresses_;
-
 	switch (kind_) {
 	case Kind::channel:
 		return open_channel(flags);
 	case Kind::tcp:
-		if (addresses.empty())
-			addresses = resolve(host_, port_, 0);
-		for (size_t i = 0; i + 1 < addresses.size(); i++) {
-			try {
-				return open_address(addresses[i], flags);
-			} catch (const Failure &) {
-				// the next one; the last one's error is told
-			}
-		}
-		return open_address(addresses.back(), flags);
+		return open_first(addresses_.empty() ? resolve(host_, port_, 0) : addresses_,
+				  flags);
 	case Kind::local:
 		return open_address(local_address(path_), flags);
 	case Kind::systemd:
@@ -280,25 +305,12 @@ void Endpoint::listen_tcp()
 	std::vector<Address> addresses = resolve(host_, port_, AI_PASSIVE);
 
 	for (const Address &address : addresses) {
-		int one = 1;
-		Fd fd(socket(address.addr.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+		Fd fd = listening(address);
 
-		// A host may be without one of the families.
-		if (!fd && errno == EAFNOSUPPORT && addresses.size() > 1)
-			continue;
-		if (!fd)
+		if (fd)
+			listeners_.push_back(std::move(fd));
+		else if (addresses.size() == 1 || (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL))
 			system_error(text_);
-		setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		if (address.addr.ss_family == AF_INET6)
-			setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
-		if (bind(fd.get(), reinterpret_cast<const sockaddr *>(&address.addr),
-			 address.len) ||
-		    ::listen(fd.get(), SOMAXCONN)) {
-			if (errno == EADDRNOTAVAIL && addresses.size() > 1)
-				continue;
-			system_error(text_);
-		}
-		listeners_.push_back(std::move(fd));
 	}
 	if (listeners_.empty())
 		usage_error(text_ + ": this host has none of its addresses");

@@ -60,6 +60,7 @@ private:
 	void listen_local();
 	Fd open_channel(int flags) const;
 	Fd open_address(const Address &address, int flags) const;
+	Fd open_first(const std::vector<Address> &addresses, int flags) const;
 };
 
 // The session of a file, or nothing for what is no channel.

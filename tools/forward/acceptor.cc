@@ -5,13 +5,25 @@
 #include <sys/epoll.h>
 
 #include "../common/args.hh"
-#include "relay.hh"
 
 namespace {
 
 constexpr unsigned int retry_ms = 1000;	 // after a shortage of memory or descriptors
 
 }  // namespace
+
+// What cannot be taken now waits in the backlog.
+template <typename F> void Acceptor::unless_short(F take)
+{
+	try {
+		take();
+	} catch (const Shortage &shortage) {
+		log_.say(shortage.what());
+		short_ = true;
+		forget();
+		retry_.start(retry_ms);
+	}
+}
 
 Acceptor::Acceptor(Loop &loop, Endpoint &from, Log &log, Accepted accepted)
 	: loop_(loop), from_(from), log_(log), accepted_(std::move(accepted)), retry_(loop, [this] {
@@ -28,10 +40,12 @@ void Acceptor::watch()
 {
 	if (paused_ || short_)
 		return;
-	if (from_.is_channel() && !session_)
-		next_session();
-	for (const Fd &fd : from_.listen())
-		loop_.watch(fd.get(), EPOLLIN, this);
+	unless_short([this] {
+		if (from_.is_channel() && !session_)
+			next_session();
+		for (const Fd &fd : from_.listen())
+			loop_.watch(fd.get(), EPOLLIN, this);
+	});
 }
 
 void Acceptor::forget()
@@ -54,19 +68,6 @@ void Acceptor::resume()
 	watch();
 }
 
-// What cannot be taken now waits in the backlog.
-template <typename F> void Acceptor::unless_short(F take)
-{
-	try {
-		take();
-	} catch (const Shortage &shortage) {
-		log_.say(shortage.what());
-		short_ = true;
-		forget();
-		retry_.start(retry_ms);
-	}
-}
-
 void Acceptor::ready(uint32_t)
 {
 	if (from_.is_channel())
@@ -77,10 +78,10 @@ void Acceptor::ready(uint32_t)
 
 void Acceptor::next_session()
 {
-	unless_short([this] {
-		session_ = from_.await_session();
-		loop_.watch(session_.get(), EPOLLOUT, this);
-	});
+	Fd session = from_.await_session();
+
+	loop_.watch(session.get(), EPOLLOUT, this);
+	session_ = std::move(session);
 }
 
 void Acceptor::take_session()

@@ -106,7 +106,7 @@ void Relay::again()
 	if (connecting_)
 		try_next("");
 	else
-		ready(&near_, 0);
+		ready(0);
 }
 
 void Relay::watch(End *end)
@@ -149,21 +149,9 @@ bool Relay::connected(uint32_t events)
 	return true;
 }
 
-void Relay::ready(End *, uint32_t events)
+void Relay::ready(uint32_t events)
 {
-	if (ended_ || paused_)
-		return;
-	try {
-		go_on(events);
-	} catch (const Failure &failure) {
-		// the loop has no memory for it
-		fail(failure.what());
-	}
-}
-
-void Relay::go_on(uint32_t events)
-{
-	if (connecting_ && !connected(events))
+	if (ended_ || paused_ || (connecting_ && !connected(events)))
 		return;
 	for (Flow *flow : {&out_, &back_}) {
 		pump(flow);
@@ -175,8 +163,18 @@ void Relay::go_on(uint32_t events)
 		over_(this, "");
 		return;
 	}
-	watch(&near_);
-	watch(&far_);
+	watch_both();
+}
+
+void Relay::watch_both()
+{
+	try {
+		watch(&near_);
+		watch(&far_);
+	} catch (const Failure &failure) {
+		// the loop has no memory for it
+		fail(failure.what());
+	}
 }
 
 void Relay::pump(Flow *flow)

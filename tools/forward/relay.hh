@@ -27,7 +27,7 @@ private:
 	struct End : Watcher {
 		explicit End(Relay *r) : relay(r) {}
 		void take(Fd f);
-		void ready(uint32_t events) override { relay->ready(this, events); }
+		void ready(uint32_t events) override { relay->ready(events); }
 		Relay *relay;
 		Fd fd;
 		bool is_socket = false;
@@ -40,12 +40,11 @@ private:
 		Wait wait = Wait::source;
 	};
 
-	void ready(End *end, uint32_t events);
+	void ready(uint32_t events);
 	void try_next(std::string error);
 	void open_far();
 	void pause(unsigned int ms);
 	void again();
-	void go_on(uint32_t events);
 	bool connected(uint32_t events);
 	void pump(Flow *flow);
 	void pump_some(Flow *flow);
@@ -53,6 +52,7 @@ private:
 	void finish(Flow *flow);
 	void give_back(Flow *flow);
 	void watch(End *end);
+	void watch_both();
 	void fail(const std::string &error);
 
 	Loop &loop_;

@@ -26,7 +26,6 @@
 namespace {
 
 constexpr int default_wait_s = 5;
-constexpr unsigned int default_port = 7471;
 
 using Clock = std::chrono::steady_clock;
 
@@ -173,28 +172,20 @@ void check_channels(Report *report)
 
 // ---- the way to a peer ----
 
-void set_port(sockaddr_storage *address, unsigned int port)
-{
-	if (address->ss_family == AF_INET)
-		reinterpret_cast<sockaddr_in *>(address)->sin_port = htons(port);
-	else
-		reinterpret_cast<sockaddr_in6 *>(address)->sin6_port = htons(port);
-}
-
 // The kernel's choice of a source: nothing is sent.
 bool check_route(Report *report, sockaddr_storage peer, sockaddr_storage *local)
 {
 	Fd fd(socket(peer.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	socklen_t len = sizeof(*local);
 
-	set_port(&peer, default_port);
+	*port_of(&peer) = htons(RCHAR_PORT);
 	if (!fd || connect(fd.get(), reinterpret_cast<sockaddr *>(&peer), sizeof(peer)) ||
 	    getsockname(fd.get(), reinterpret_cast<sockaddr *>(local), &len)) {
 		report->bad("route", "to " + host_text(peer) + ": " + strerror(errno),
 			    "ip route get " + host_text(peer));
 		return false;
 	}
-	set_port(local, 0);
+	*port_of(local) = 0;
 	report->good("route", "to " + host_text(peer) + " from " + host_text(*local));
 	return true;
 }
@@ -260,14 +251,14 @@ void on_signal(int) { interrupted = 1; }
 // A channel that is there as long as this.
 class Probe {
 public:
-	explicit Probe(Words words) : name_("check-" + std::to_string(getpid()))
+	explicit Probe(const ChannelWords &words) : name_(*words.channel.name)
 	{
 		struct sigaction action {};
 
 		action.sa_handler = on_signal;
 		sigaction(SIGINT, &action, nullptr);
 		sigaction(SIGTERM, &action, nullptr);
-		add_channel(nl_, take_new_channel(name_, words));
+		add_channel(nl_, words);
 	}
 	~Probe()
 	{
@@ -278,7 +269,7 @@ public:
 		}
 	}
 	Probe(const Probe &) = delete;
-	Channel now() { return get_channel(nl_, name_); }
+	const std::string &name() const { return name_; }
 	std::string path() const { return "/dev/rchar/" + name_; }
 
 private:
@@ -286,40 +277,36 @@ private:
 	Netlink nl_;
 };
 
-void report_failure(Report *report, const char *step, const Channel &channel, int wait_s)
+void report_failure(Report *report, const char *step, std::optional<Code<rchar_reason>> why,
+		    int wait_s)
 {
 	rchar_reason reason = RCHAR_REASON_TIMEOUT;
 	std::string text = "none in " + std::to_string(wait_s) + " s";
 
 	if (interrupted)
 		text = "interrupted";
-	if (channel.reason && channel.reason->number != RCHAR_REASON_NONE) {
-		reason = static_cast<rchar_reason>(channel.reason->number);
-		text = std::string(name_of(*channel.reason)) + ": " + reason_text(*channel.reason);
+	if (why && why->number != RCHAR_REASON_NONE) {
+		reason = static_cast<rchar_reason>(why->number);
+		text = std::string(name_of(*why)) + ": " + reason_text(*why);
 	}
 	report->bad(step, text, advice_for(reason));
 }
 
 // An attempt that failed has a reason, unless the next one already runs: the first reason counts.
-bool check_link(Report *report, Probe *probe, const Clock::time_point begun, int wait_s)
+bool check_link(Report *report, const Probe &probe, const Clock::time_point begun, int wait_s)
 {
-	const Clock::time_point end = begun + std::chrono::seconds(wait_s);
-	Netlink events;
-	Channel channel;
+	Channel channel = wait_channel(probe.name(), std::chrono::seconds(wait_s),
+				       [](const Channel &c) {
+					       return is_working(c) || interrupted ||
+						      (c.reason &&
+						       c.reason->number != RCHAR_REASON_NONE);
+				       });
 
-	events.subscribe();
-	for (;;) {
-		channel = probe->now();
-		if (is_working(channel)) {
-			report->good("link", "up in " + ms_since(begun));
-			return true;
-		}
-		if ((channel.reason && channel.reason->number != RCHAR_REASON_NONE) ||
-		    Clock::now() >= end || interrupted)
-			break;
-		events.wait_events(100);
+	if (is_working(channel)) {
+		report->good("link", "up in " + ms_since(begun));
+		return true;
 	}
-	report_failure(report, "link", channel, wait_s);
+	report_failure(report, "link", channel.reason, wait_s);
 	return false;
 }
 
@@ -346,42 +333,40 @@ void check_open(Report *report, const Probe &probe, const std::string &remote, i
 		report->good("channel", "the peer has " + remote + "; it is no stream");
 		return;
 	}
-	Channel channel;
+	std::optional<Code<rchar_reason>> reason;
 
 	if (n == 1 && info)
-		channel.reason.emplace(Code<rchar_reason>{static_cast<rchar_reason>(info->reason)});
-	report_failure(report, "channel", channel, wait_s);
+		reason = Code<rchar_reason>{static_cast<rchar_reason>(info->reason)};
+	report_failure(report, "channel", reason, wait_s);
 }
 
-// The peer, and the words of a channel that leads to it.
+// The peer, and a channel that leads to it.
 struct Target {
 	Address address;
-	std::vector<std::string> channel;
+	ChannelWords channel;
 };
 
 // A wrong word is told before anything is done.
 Target take_target(Words words)
 {
 	std::string text = words.take("ADDR");
-	Target target{parse_address(text, true), {"stream", "connect", text}};
+	std::vector<std::string> add = {"stream", "connect", text};
 
 	while (!words.empty())
-		target.channel.push_back(words.take("a setting"));
-	for (const char *word : {"mode", "600"})
-		target.channel.emplace_back(word);
+		add.push_back(words.take("a setting"));
 
-	Words again(target.channel);
+	Words channel(add);
 
-	take_new_channel("check", again);
-	return target;
+	return {parse_address(text, true),
+		take_new_channel("check-" + std::to_string(getpid()), channel)};
 }
 
 void check_connection(Report *report, const Target &target, int wait_s)
 {
 	const Clock::time_point begun = Clock::now();
-	Probe probe{Words(target.channel)};
+	Probe probe(target.channel);
 
-	if (check_link(report, &probe, begun, wait_s) && !target.address.remote.empty())
+	if (check_link(report, probe, begun, wait_s) && !target.address.remote.empty())
 		check_open(report, probe, target.address.remote, wait_s);
 }
 

@@ -33,20 +33,11 @@ int64_t now_ms()
 // Until the channel listens or its link is up.
 void wait_working(const std::string &name, const Options &options)
 {
-	int64_t end = now_ms() + options.wait_s * 1000LL;
-	Netlink events, nl;
-	Channel channel;
+	Channel channel = wait_channel(name, std::chrono::seconds(options.wait_s), is_working);
 
-	events.subscribe();
-	for (;;) {
-		channel = get_channel(nl, name);
-		if (is_working(channel))
-			return;
-		int64_t left = end - now_ms();
-		if (left <= 0)
-			break;
-		events.wait_events(static_cast<int>(left));
-	}
+	if (is_working(channel))
+		return;
+
 	std::string text = name + ": still " + (channel.state ? name_of(*channel.state) : "") +
 			   " after " + std::to_string(options.wait_s) + " s";
 	if (channel.reason)

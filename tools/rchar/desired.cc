@@ -7,16 +7,10 @@
 #include <cstring>
 #include <set>
 
+#include "../common/address.hh"
 #include "format.hh"
 
 namespace {
-
-in_port_t *port_of(sockaddr_storage *addr)
-{
-	if (addr->ss_family == AF_INET)
-		return &reinterpret_cast<sockaddr_in *>(addr)->sin_port;
-	return &reinterpret_cast<sockaddr_in6 *>(addr)->sin6_port;
-}
 
 void set_default_port(std::optional<sockaddr_storage> *addr)
 {

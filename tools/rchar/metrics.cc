@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "metrics.hh"
 
-#include <netinet/in.h>
-
 #include <utility>
 
+#include "../common/address.hh"
 #include "format.hh"
 
 namespace {
@@ -69,10 +68,7 @@ Labels labels_of(const Channel &c)
 // Without the port: that of a peer that connects changes with each connection.
 std::string peer_text(sockaddr_storage address)
 {
-	if (address.ss_family == AF_INET)
-		reinterpret_cast<sockaddr_in *>(&address)->sin_port = 0;
-	else if (address.ss_family == AF_INET6)
-		reinterpret_cast<sockaddr_in6 *>(&address)->sin6_port = 0;
+	*port_of(&address) = 0;
 	return address_text(address);
 }
 

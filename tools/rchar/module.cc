@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "module.hh"
 
+#include <algorithm>
+
 #include "node.hh"
 
 std::vector<Channel> dump_channels(Netlink &nl)
@@ -22,6 +24,25 @@ Channel get_channel(Netlink &nl, const std::string &name)
 		out = decode<Channel>(m);
 	read_node(&out);
 	return out;
+}
+
+Channel wait_channel(const std::string &name, std::chrono::seconds limit,
+		     const std::function<bool(const Channel &)> &done)
+{
+	using Clock = std::chrono::steady_clock;
+	const Clock::time_point end = Clock::now() + limit;
+	Netlink events, nl;
+
+	events.subscribe();
+	for (;;) {
+		Channel channel = get_channel(nl, name);
+		auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+
+		if (done(channel) || left.count() <= 0)
+			return channel;
+		// DONE may ask for a signal, which comes just before this: so each second.
+		events.wait_events(static_cast<int>(std::min<int64_t>(left.count(), 1000)));
+	}
 }
 
 void add_channel(Netlink &nl, const ChannelWords &words)

@@ -2,6 +2,8 @@
 // What the module has and does, a function each. They fail with the kernel's words.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,10 @@ template <typename T> std::vector<T> dump(Netlink &nl, int cmd)
 // Channels have the mode, owner and group that their device nodes have.
 std::vector<Channel> dump_channels(Netlink &nl);
 Channel get_channel(Netlink &nl, const std::string &name);
+
+// Looks at every change until DONE says so, for up to that long; the channel as it was last.
+Channel wait_channel(const std::string &name, std::chrono::seconds limit,
+		     const std::function<bool(const Channel &)> &done);
 
 void add_channel(Netlink &nl, const ChannelWords &words);
 void change_channel(Netlink &nl, const ChannelWords &words);

@@ -52,13 +52,13 @@ struct Channel {
 	std::optional<std::string> node;
 };
 
-// All but the index is absent while the lane is not up.
 // It listens, or its link is up.
 inline bool is_working(const Channel &c)
 {
 	return c.state && (*c.state == RCHAR_CHANNEL_UP || *c.state == RCHAR_CHANNEL_LISTENING);
 }
 
+// All but the index is absent while the lane is not up.
 struct Lane {
 	std::optional<uint32_t> index;
 	std::optional<std::string> device;

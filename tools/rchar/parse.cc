@@ -10,6 +10,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "../common/address.hh"
+
 namespace {
 
 uint16_t parse_port(const std::string &text)
@@ -20,14 +22,6 @@ uint16_t parse_port(const std::string &text)
 	if (!unit.empty() || port < 1 || port > 65535)
 		usage_error("port: '" + text + "' is not 1 to 65535");
 	return static_cast<uint16_t>(port);
-}
-
-void set_port(Address *a, uint16_t port)
-{
-	if (a->addr.ss_family == AF_INET)
-		reinterpret_cast<sockaddr_in *>(&a->addr)->sin_port = htons(port);
-	else
-		reinterpret_cast<sockaddr_in6 *>(&a->addr)->sin6_port = htons(port);
 }
 
 void resolve(Address *a, const std::string &host, bool numeric)
@@ -80,7 +74,7 @@ Address parse_address(const std::string &text, bool with_remote)
 		resolve(&a, host.substr(0, colon), false);
 	}
 	if (!port.empty())
-		set_port(&a, parse_port(port.substr(1)));
+		*port_of(&a.addr) = htons(parse_port(port.substr(1)));
 	return a;
 }
 
