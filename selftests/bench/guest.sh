@@ -6,7 +6,7 @@
 hosts=$1 rounds=$2 seconds=$3
 shift 3
 cd /root || exit
-for part in lib stream latency memory scale private; do
+for part in lib stream latency memory scale private fair; do
 	# shellcheck source=/dev/null
 	. bench/$part.sh
 done

@@ -28,6 +28,7 @@ REPORTS = [
         "one": "One machine with itself, 2 virtual CPUs",
         "scale": "One machine with itself, many sessions",
         "two": "Two machines, 1 virtual CPU each",
+        "fair": "Two machines, beside bulk data of the same link",
         "count": "Instructions",
         "idle": "While nothing happens",
         "worst": "Beside the worst peers and programs",
@@ -43,6 +44,7 @@ TITLES = {
     "open": "Opening",
     "memory": "Memory: a region of the other host",
     "scale": "Many sessions, each written 16 KiB in turn",
+    "fair": "64 bytes there and back while other sessions write, microseconds; what those sessions get",
     "idle": "Idle",
     "worst": "An honest session of one machine, while another or its programs do their worst",
     "count": "Instructions of both ends, kernel and programs, for one operation",
@@ -64,8 +66,14 @@ AT_LEAST = [
                 "read 64k depth 8", "write 64k depth 8", "read 1m depth 4", "write 1m depth 4")
 ] + [
     (("scale", "scale", "10000 sessions", STREAM, "MB/s"), 0.9, ("scale", "scale", "1 sessions", STREAM, "MB/s")),
+    (("fair", "fair", "beside 16 of 1m", STREAM, "slowest of fastest"), 0.8, None),
 ]
 AT_MOST = [
+    (("fair", "fair", "beside 1 of 64k", STREAM, "us"), 2.0, ("fair", "fair", "alone", STREAM, "us")),
+    (("fair", "fair", "beside 1 of 64k", STREAM, "us"), 1.0, ("fair", "fair", "beside 1 of 64k", "TCP", "us")),
+    (("fair", "fair", "beside 16 of 1m", STREAM, "us"), 3.0, ("fair", "fair", "alone", STREAM, "us")),
+    (("fair", "fair", "beside 16 of 1m", STREAM, "us"), 1.0, ("fair", "fair", "beside 16 of 1m", "TCP", "us")),
+    (("fair", "fair", "beside 16 of 1m", STREAM, "p99 us"), 10.0, ("fair", "fair", "alone", STREAM, "p99 us")),
     (("one", "latency", "64", STREAM, "us"), 1.2, ("one", "latency", "64", "ib_send_lat -e", "us")),
     (("one", "open", "open() or connect", STREAM, "us"), 2.0, ("one", "latency", "64", STREAM, "us")),
     (("one", "open", "open() or connect", STREAM, "us"), 1 / 20,
