@@ -7,6 +7,12 @@
 #include "lane.h"
 #include "uapi/linux/rdma_char.h"
 
+/*
+ * Bytes that a queue posts in its turn, and the maximum of one work request. Queues thus share the
+ * lane by bytes, even if some have contiguous memory and others need many small requests.
+ */
+#define TURN_BYTES SZ_256K
+
 /* ---- queues ---- */
 
 static struct rchar_io_queue *queue_of(const struct rchar_io *io)
@@ -46,8 +52,10 @@ static void onesided_unqueue(struct rchar_io *io)
 	struct rchar_io_queue *q = queue_of(io);
 
 	list_del_init(&io->entry);
-	if (list_empty(&q->ios))
-		list_del_init(&q->entry);
+	if (!list_empty(&q->ios))
+		return;
+	list_del_init(&q->entry);
+	q->left = 0;
 }
 
 /**
@@ -159,13 +167,13 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 	};
 }
 
-/* Post one work request of an operation. Returns false when the lane or the operation failed. */
-static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
+/* Post one work request of an operation. Returns its bytes; 0 if the lane or operation failed. */
+static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle,
 						       struct rchar_onesided_wr, entry);
 	u64 offset = io->offset + io->pos, block = 1ULL << io->keys->shift;
-	u32 len = min_t(u64, io->len - io->pos, block - (offset & (block - 1)));
+	u32 len = min3((u64)TURN_BYTES, (u64)io->len - io->pos, block - (offset & (block - 1)));
 	const struct ib_send_wr *bad;
 
 	r->io = io;
@@ -175,7 +183,7 @@ static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 		r->io = NULL;
 		io->failed = true;
 		io->tries++;
-		return false;
+		return 0;
 	}
 	r->cqe.done = rdma_done;
 	onesided_fill_wr(r, offset & (block - 1), rchar_keys_at(io->keys, offset));
@@ -186,7 +194,7 @@ static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	io->outstanding++;
 	io->pos += len;
 	if (!rchar_inject(RCHAR_FAULT_POST_SEND) && !ib_post_send(lane->sq.qp, &r->rdma.wr, &bad))
-		return true;
+		return len;
 	io->outstanding--;
 	rchar_sq_end(&lane->sq);
 	lane->onesided.used--;
@@ -197,7 +205,7 @@ static bool onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	io->failed = true;
 	lane->sq.open = false;
 	rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
-	return false;
+	return 0;
 }
 
 static bool may_post(const struct rchar_lane *lane, bool write)
@@ -221,24 +229,36 @@ static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
 }
 
 /*
- * Post as much of one operation as possible. A completely posted or ended operation leaves its
- * queue. A failed operation leaves too, if complete_one() will queue the operation again.
+ * Post the next part of an operation. Returns its bytes. A completely posted or ended operation
+ * leaves its queue. A failed operation leaves too, if complete_one() will queue the operation
+ * again.
  */
-static void post_some(struct rchar_lane *lane, struct rchar_io *io, struct list_head *ended)
+static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, struct list_head *ended)
 {
+	u32 bytes = 0;
+
 	io->error = end_early(io, lane);
 	if (io->error) {
 		onesided_unqueue(io);
 		list_add_tail(&io->entry, ended);
-		return;
+		return 0;
 	}
 	/* Restart only after all requests of the failed try have completed. */
 	if (io->failed && !io->outstanding)
 		onesided_restart(io);
-	while (!io->failed && io->pos < io->len && may_post(lane, io->write))
-		onesided_post_one(lane, io);
+	if (!io->failed)
+		bytes = onesided_post_one(lane, io);
 	if (io->failed ? io->outstanding : io->pos == io->len)
 		onesided_unqueue(io);
+	return bytes;
+}
+
+/* A queue has posted so many bytes. Is its turn over? */
+static bool turn_over(struct rchar_io_queue *q, u32 bytes)
+{
+	q->left = q->left ?: TURN_BYTES;
+	q->left -= min(q->left, bytes);
+	return !q->left;
 }
 
 /* Post operations of one kind. Operations that have ended are moved to @ended. */
@@ -252,6 +272,7 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 	while (may_post(lane, write) &&
 	       (q = list_first_entry_or_null(ready, struct rchar_io_queue, entry))) {
 		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
+		u32 bytes;
 
 		/* The peer has begun to send new keys. make_ready() adds the queue again
 		 * when the keys are complete.
@@ -260,9 +281,8 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 			list_del_init(&q->entry);
 			continue;
 		}
-		post_some(lane, io, ended);
-		/* Still ready: let the other queues post first. */
-		if (!list_empty(&q->entry))
+		bytes = post_next(lane, io, ended);
+		if (bytes && !list_empty(&q->entry) && turn_over(q, bytes))
 			list_move_tail(&q->entry, ready);
 	}
 }
