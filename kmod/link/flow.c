@@ -17,6 +17,8 @@ void rchar_flow_init(struct rchar_flow *flow, struct rchar_traffic *traffic)
 {
 	spin_lock_init(&flow->lock);
 	INIT_LIST_HEAD(&flow->queue);
+	INIT_LIST_HEAD(&flow->own.unsent);
+	flow->turns.waiting = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&flow->ready[0]);
 	INIT_LIST_HEAD(&flow->ready[1]);
 	INIT_LIST_HEAD(&flow->parked);
@@ -57,29 +59,56 @@ static struct rchar_txbuf *next_control(struct rchar_lane *lane)
 	return txb;
 }
 
-static void skip_next(struct rchar_flow *flow)
+/* The sender of the next frame that has never been posted, or NULL. */
+static struct rchar_sender *next_sender(const struct rchar_flow *flow)
 {
-	struct rchar_txbuf *next = NULL;
+	struct rchar_turn *turn = rchar_turns_first(&flow->turns);
 
-	if (!list_is_last(&flow->next->queue, &flow->queue))
-		next = list_next_entry(flow->next, queue);
+	return turn ? container_of(turn, struct rchar_sender, turn) : NULL;
+}
+
+static struct rchar_txbuf *first_unsent(const struct rchar_sender *sender)
+{
+	return list_first_entry(&sender->unsent, struct rchar_txbuf, queue);
+}
+
+/* The next frame with a sequence number, or the next one that gets one; NULL if none waits. */
+static struct rchar_txbuf *peek_sequenced(const struct rchar_flow *flow)
+{
+	struct rchar_sender *sender = next_sender(flow);
+
+	if (flow->next)
+		return flow->next;
+	return sender ? first_unsent(sender) : NULL;
+}
+
+static struct rchar_txbuf *next_replay(struct rchar_flow *flow)
+{
+	struct rchar_txbuf *txb = flow->next, *next = NULL;
+
+	if (!list_is_last(&txb->queue, &flow->queue))
+		next = list_next_entry(txb, queue);
 	WRITE_ONCE(flow->next, next);
+	rchar_stats_inc(&flow->traffic->stats.replayed);
+	return txb;
 }
 
 static struct rchar_txbuf *next_sequenced(struct rchar_flow *flow)
 {
-	struct rchar_txbuf *txb = flow->next;
+	struct rchar_sender *sender;
+	struct rchar_txbuf *txb;
 
-	if (!txb)
+	if (flow->next)
+		return next_replay(flow);
+	sender = next_sender(flow);
+	if (!sender)
 		return NULL;
-	skip_next(flow);
-	if (txb->sent) {
-		rchar_stats_inc(&flow->traffic->stats.replayed);
-		return txb;
-	}
+	txb = first_unsent(sender);
 	txb->sent = true;
 	txb->hdr.seq = flow->tx_next++;
-	list_del_init(&txb->unsent);
+	list_move_tail(&txb->queue, &flow->queue);
+	WRITE_ONCE(flow->nr_unsent, flow->nr_unsent - 1);
+	rchar_turns_sent(&flow->turns, &sender->turn, txb->hdr.len, !list_empty(&sender->unsent));
 	return txb;
 }
 
@@ -102,7 +131,7 @@ struct rchar_txbuf *rchar_flow_next(struct rchar_flow *flow, struct rchar_lane *
 
 	if (txb || !lane->sq.ready)
 		return txb;
-	txb = next_sequenced(flow);
+	txb = rchar_lane_tx_full(lane) ? NULL : next_sequenced(flow);
 	if (txb)
 		return txb;
 	if (!want_credit(flow, lane))
@@ -122,11 +151,14 @@ struct rchar_txbuf *rchar_flow_next(struct rchar_flow *flow, struct rchar_lane *
  */
 u32 rchar_flow_next_len(struct rchar_flow *flow, struct rchar_lane *lane)
 {
+	struct rchar_txbuf *txb;
+
 	lockdep_assert_held(&flow->lock);
 	if (lane->tx.wanted && rchar_lane_tx_control_idle(lane))
 		return sizeof(struct rchar_wire_hello_public);
-	if (lane->sq.ready && flow->next)
-		return max(flow->next->hdr.len, 1u);
+	txb = lane->sq.ready && !rchar_lane_tx_full(lane) ? peek_sequenced(flow) : NULL;
+	if (txb)
+		return max(txb->hdr.len, 1u);
 	if (lane->sq.ready && want_credit(flow, lane) && rchar_lane_tx_control_idle(lane))
 		return 1;
 	return 0;
@@ -187,33 +219,36 @@ void rchar_flow_pump(struct rchar_flow *flow)
 			rchar_lane_tx_post(lane);
 	}
 	rchar_lane_tx_post(lane);
-	if (flow->next && lane->sq.ready && !rchar_credit_may_send(&lane->tx.credit))
+	if (peek_sequenced(flow) && lane->sq.ready && !rchar_credit_may_send(&lane->tx.credit))
 		rchar_stats_inc(&flow->traffic->stats.credit_stalls);
 }
 
-/* Append frames to the queue. */
+/* Append frames of one sender to those that wait. */
 static void flow_enqueue(struct rchar_flow *flow, struct list_head *frames)
 {
-	struct rchar_txbuf *txb;
+	struct rchar_txbuf *txb = list_first_entry(frames, struct rchar_txbuf, queue);
+	struct rchar_sender *sender = txb->sender ?: &flow->own;
+	unsigned int n = 0, replies = 0;
 
 	lockdep_assert_held(&flow->lock);
 	list_for_each_entry(txb, frames, queue) {
-		if (txb->sender)
-			list_add_tail(&txb->unsent, &txb->sender->unsent);
-		flow->nr_queued++;
-		WRITE_ONCE(flow->nr_replies, flow->nr_replies + !!txb->account);
+		n++;
+		replies += !!txb->account;
 	}
-	if (flow->lane && !flow->next)
-		WRITE_ONCE(flow->next, list_first_entry(frames, struct rchar_txbuf, queue));
-	list_splice_tail_init(frames, &flow->queue);
+	flow->nr_queued += n;
+	WRITE_ONCE(flow->nr_unsent, flow->nr_unsent + n);
+	WRITE_ONCE(flow->nr_replies, flow->nr_replies + replies);
+	if (list_empty(&sender->unsent))
+		rchar_turns_add(&flow->turns, &sender->turn);
+	list_splice_tail_init(frames, &sender->unsent);
 	rchar_flow_pump(flow);
 }
 
 /**
  * rchar_flow_queue() - send sequenced frames, now or after the next reconnect
  * @flow: the flow
- * @frames: the frames, linked by rchar_txbuf.queue. The flow takes over the caller's references.
- *	    No other sequenced frame is sent between them.
+ * @frames: the frames of one sender, linked by rchar_txbuf.queue. The flow takes over the caller's
+ *	    references. Frames of other senders may be sent between them.
  *
  * Context: any but hard interrupt.
  */
@@ -226,20 +261,16 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 	spin_unlock_bh(&flow->lock);
 }
 
-/*
- * The last queued frame, when the frame waits to be posted and has room for the bytes of @txb;
- * otherwise NULL.
- */
+/* The last frame of the same sender that waits, when it has room for the bytes of @txb, or NULL. */
 static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rchar_txbuf *txb)
 {
 	struct rchar_txbuf *last;
 
 	lockdep_assert_held(&flow->lock);
-	if (list_empty(&flow->queue) || (!flow->next && flow->lane))
+	if (list_empty(&txb->sender->unsent))
 		return NULL;
-	last = list_last_entry(&flow->queue, struct rchar_txbuf, queue);
-	if (last->sender != txb->sender || last->hdr.op != RCHAR_OP_DATA ||
-	    last->hdr.flags & RCHAR_FRAME_INSTEAD || last->sent ||
+	last = list_last_entry(&txb->sender->unsent, struct rchar_txbuf, queue);
+	if (last->hdr.op != RCHAR_OP_DATA || last->hdr.flags & RCHAR_FRAME_INSTEAD ||
 	    rchar_txbuf_room(last) < txb->hdr.len ||
 	    last->hdr.len + txb->hdr.len > READ_ONCE(flow->traffic->tx_max))
 		return NULL;
@@ -306,7 +337,7 @@ struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow)
  */
 bool rchar_flow_busy(struct rchar_flow *flow)
 {
-	return READ_ONCE(flow->next) || !READ_ONCE(flow->lane);
+	return READ_ONCE(flow->nr_unsent) || READ_ONCE(flow->next) || !READ_ONCE(flow->lane);
 }
 
 /**
@@ -322,7 +353,7 @@ bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *send
 	struct rchar_txbuf *txb;
 
 	spin_lock_bh(&flow->lock);
-	txb = list_first_entry_or_null(&sender->unsent, struct rchar_txbuf, unsent);
+	txb = list_first_entry_or_null(&sender->unsent, struct rchar_txbuf, queue);
 	if (txb)
 		txb->hdr.window = window;
 	spin_unlock_bh(&flow->lock);
@@ -332,11 +363,9 @@ bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *send
 static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb, struct list_head *taken)
 {
 	lockdep_assert_held(&flow->lock);
-	if (flow->next == txb)
-		skip_next(flow);
-	list_del_init(&txb->unsent);
 	list_move_tail(&txb->queue, taken);
 	flow->nr_queued--;
+	WRITE_ONCE(flow->nr_unsent, flow->nr_unsent - 1);
 	WRITE_ONCE(flow->nr_replies, flow->nr_replies - !!txb->account);
 }
 
@@ -360,7 +389,7 @@ unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender
 	unsigned int n = 0;
 
 	spin_lock_bh(&flow->lock);
-	list_for_each_entry_safe(txb, tmp, &sender->unsent, unsent) {
+	list_for_each_entry_safe(txb, tmp, &sender->unsent, queue) {
 		if (txb->hdr.op == RCHAR_OP_OPEN)
 			sender->forget = true;
 		if (txb->hdr.op == RCHAR_OP_RESET && !sender->forget)
@@ -369,24 +398,30 @@ unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender
 		if (++n == max)
 			break;
 	}
+	if (n && list_empty(&sender->unsent))
+		rchar_turns_remove(&flow->turns, &sender->turn);
 	spin_unlock_bh(&flow->lock);
 	return n;
 }
 
 /**
- * rchar_flow_want_ack() - request an early ack for all queued frames from the peer
+ * rchar_flow_want_ack() - request an early ack for all frames of a sender from the peer
  * @flow: the flow
+ * @sender: the sender
  */
-void rchar_flow_want_ack(struct rchar_flow *flow)
+void rchar_flow_want_ack(struct rchar_flow *flow, struct rchar_sender *sender)
 {
+	struct list_head *waiting = NULL;
+
 	spin_lock_bh(&flow->lock);
-	if (flow->next || !flow->lane) {
-		if (!list_empty(&flow->queue))
-			list_last_entry(&flow->queue, struct rchar_txbuf, queue)->hdr.flags |=
-				RCHAR_FRAME_ACK;
-	} else if (!list_empty(&flow->queue)) {
+	if (!list_empty(&sender->unsent))
+		waiting = &sender->unsent;
+	else if (!list_empty(&flow->queue) && (flow->next || !flow->lane))
+		waiting = &flow->queue;
+	if (waiting)
+		list_last_entry(waiting, struct rchar_txbuf, queue)->hdr.flags |= RCHAR_FRAME_ACK;
+	else if (!list_empty(&flow->queue))
 		flow->lane->tx.wanted |= BIT(RCHAR_OP_PING);
-	}
 	rchar_flow_pump(flow);
 	spin_unlock_bh(&flow->lock);
 }
@@ -463,8 +498,8 @@ bool rchar_flow_sent(struct rchar_flow *flow)
 	bool sent;
 
 	spin_lock_bh(&flow->lock);
-	sent = !flow->lane ||
-	       (!flow->next && list_empty(&flow->lane->tx.posted) && !flow->lane->tx.seal_wanted);
+	sent = !flow->lane || (!peek_sequenced(flow) && list_empty(&flow->lane->tx.posted) &&
+			       !flow->lane->tx.seal_wanted);
 	spin_unlock_bh(&flow->lock);
 	return sent;
 }
@@ -482,7 +517,7 @@ void rchar_flow_collect_acked(struct rchar_flow *flow, u32 ack, struct list_head
 	struct rchar_txbuf *txb, *tmp;
 
 	list_for_each_entry_safe(txb, tmp, &flow->queue, queue) {
-		if (!txb->sent || !rchar_seq_before(txb->hdr.seq, ack))
+		if (!rchar_seq_before(txb->hdr.seq, ack))
 			break;
 		list_move_tail(&txb->queue, acked);
 		flow->nr_queued--;
@@ -622,6 +657,23 @@ void rchar_flow_detach(struct rchar_flow *flow, struct rchar_lane *lane)
 	rchar_flow_wake_flusher(flow->traffic);
 }
 
+/* Take all frames off the flow. */
+static void take_all(struct rchar_flow *flow, struct list_head *frames)
+{
+	struct rchar_sender *sender;
+
+	lockdep_assert_held(&flow->lock);
+	list_splice_init(&flow->queue, frames);
+	while ((sender = next_sender(flow))) {
+		list_splice_tail_init(&sender->unsent, frames);
+		rchar_turns_remove(&flow->turns, &sender->turn);
+	}
+	WRITE_ONCE(flow->next, NULL);
+	WRITE_ONCE(flow->nr_unsent, 0);
+	WRITE_ONCE(flow->nr_replies, 0);
+	flow->nr_queued = 0;
+}
+
 /**
  * rchar_flow_reset() - discard all frames and sequence numbers
  * @flow: the flow; no lane is attached
@@ -635,12 +687,7 @@ void rchar_flow_reset(struct rchar_flow *flow)
 
 	spin_lock_bh(&flow->lock);
 	WARN_ON_ONCE(flow->lane);
-	list_splice_init(&flow->queue, &dropped);
-	WRITE_ONCE(flow->next, NULL);
-	list_for_each_entry(txb, &dropped, queue)
-		list_del_init(&txb->unsent);
-	flow->nr_queued = 0;
-	WRITE_ONCE(flow->nr_replies, 0);
+	take_all(flow, &dropped);
 	flow->tx_next = 0;
 	flow->tx_una = 0;
 	flow->rx_next = 0;

@@ -11,23 +11,26 @@
 #include <linux/spinlock.h>
 #include "proto/frame.h"
 #include "traffic.h"
+#include "turns.h"
+#include "txbuf.h"
 
 struct rchar_lane;
 struct rchar_rxbuf;
-struct rchar_sender;
-struct rchar_txbuf;
 
 /**
  * struct rchar_flow - both directions of one lane of a link
  * @traffic: state shared with the other flows of the link
  * @lock: protects the fields below, and the sending side of the attached lane
  * @lane: the lane to send on, or NULL
- * @queue: frames not acknowledged, in sequence
- * @next: the first frame of @queue that is not posted on @lane, or NULL. Frames that have never
- *	  been posted are at the tail of @queue and have no sequence number yet. The flow can
- *	  therefore remove such frames when their session is over.
- * @nr_queued: length of @queue
- * @nr_replies: frames of @queue that answer a request of the peer; no window bounds them
+ * @queue: frames that have been posted and are not acknowledged, in sequence
+ * @next: the first frame of @queue that is not posted on @lane, or NULL: the next one to replay
+ * @turns: senders with frames that have never been posted. These frames have no sequence number
+ *	   yet. The flow can therefore choose between senders, and remove the frames of a session
+ *	   that is over.
+ * @own: sender of the frames that belong to no session
+ * @nr_unsent: number of frames that have never been posted
+ * @nr_queued: number of frames that the peer has not acknowledged, with those of @nr_unsent
+ * @nr_replies: the part of @nr_queued that answers requests of the peer; no window bounds them
  * @tx_next: sequence number of the next frame that is posted for the first time
  * @tx_una: sequence number of the first frame that the peer has not acknowledged
  * @rx_next: sequence number expected from the peer
@@ -44,6 +47,9 @@ struct rchar_flow {
 	struct rchar_lane *lane;
 	struct list_head queue;
 	struct rchar_txbuf *next;
+	struct rchar_turns turns;
+	struct rchar_sender own;
+	unsigned int nr_unsent;
 	unsigned int nr_queued;
 	unsigned int nr_replies;
 	u32 tx_next;
@@ -70,7 +76,7 @@ u32 rchar_flow_expects(struct rchar_flow *flow);
 bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *sender, u32 window);
 unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
 				    struct list_head *taken, unsigned int max);
-void rchar_flow_want_ack(struct rchar_flow *flow);
+void rchar_flow_want_ack(struct rchar_flow *flow, struct rchar_sender *sender);
 bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb);
 enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow, struct rchar_lane *lane,
 					  const struct rchar_hdr *hdr, struct rchar_rxbuf *rxb);

@@ -7,7 +7,7 @@
 static enum rchar_frame_error take_header(struct rchar_flow *flow, struct rchar_lane *lane,
 					  const struct rchar_hdr *hdr, struct list_head *acked)
 {
-	u32 sent = flow->next && flow->next->sent ? flow->next->hdr.seq : flow->tx_next;
+	u32 sent = flow->next ? flow->next->hdr.seq : flow->tx_next;
 
 	lockdep_assert_held(&flow->lock);
 	if (!rchar_credit_receive(&lane->tx.credit, hdr->credits))

@@ -4,6 +4,7 @@
 #define RCHAR_LANE_H
 
 #include <linux/completion.h>
+#include <linux/dynamic_queue_limits.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -78,6 +79,9 @@ struct rchar_lane_ops {
  * @credit: credits of both directions
  * @posted: frames in the send queue, oldest first
  * @used: number of frames in the send queue
+ * @bytes: bytes in the send queue, and how many keep the device busy. Frames with a sequence number
+ *	   wait in their flow meanwhile, where a frame of another sender may still overtake them.
+ * @unsignaled: bytes of the frames staged since the last signaled one
  * @wanted: set of BIT(op): control frames to send
  * @first: first frame of the chain being built for ib_post_send()
  * @last: last frame of that chain
@@ -92,6 +96,8 @@ struct rchar_lane_tx {
 	struct rchar_credit credit;
 	struct list_head posted;
 	u16 used;
+	struct dql bytes;
+	u32 unsignaled;
 	u32 wanted;
 	struct rchar_txbuf *first;
 	struct rchar_txbuf *last;
@@ -274,6 +280,7 @@ void rchar_lane_notify_cm(struct rchar_lane *lane);
 
 /* For flow.c; all but rchar_lane_tx_put() and rchar_lane_tx_seal() require the flow's lock. */
 bool rchar_lane_tx_room(struct rchar_lane *lane);
+bool rchar_lane_tx_full(struct rchar_lane *lane);
 bool rchar_lane_tx_control_idle(struct rchar_lane *lane);
 struct rchar_txbuf *rchar_lane_tx_control(struct rchar_lane *lane);
 void rchar_lane_tx_seal_later(struct rchar_lane *lane);

@@ -6,6 +6,9 @@
 #include "base/trace.h"
 #include "sealbuf.h"
 
+/* A frame that brings so many bytes together has a completion, so that the bytes are known soon. */
+#define SIGNAL_BYTES SZ_32K
+
 /**
  * rchar_lane_tx_room() - check whether one more frame may be staged
  * @lane: the lane
@@ -21,6 +24,18 @@ bool rchar_lane_tx_room(struct rchar_lane *lane)
 	lockdep_assert_held(lane->sq.lock);
 	return lane->sq.open && !lane->tx.sealing && lane->tx.used < max &&
 	       rchar_credit_may_send(&lane->tx.credit);
+}
+
+/**
+ * rchar_lane_tx_full() - check whether the send queue has enough bytes to keep the device busy
+ * @lane: the lane
+ *
+ * Return: true when frames with a sequence number should wait in their flow.
+ */
+bool rchar_lane_tx_full(struct rchar_lane *lane)
+{
+	lockdep_assert_held(lane->sq.lock);
+	return dql_avail(&lane->tx.bytes) < 0;
 }
 
 static struct rchar_txbuf *idle_control(struct rchar_lane *lane)
@@ -112,6 +127,11 @@ bool rchar_lane_tx_may_stage(struct rchar_lane *lane, u32 len)
 	return false;
 }
 
+static u32 bytes_of(const struct rchar_txbuf *txb)
+{
+	return sizeof(txb->wire) + txb->hdr.len;
+}
+
 /**
  * rchar_lane_tx_begin() - give a frame its credits, its ack and its place in the send queue
  * @lane: the lane; rchar_lane_tx_room() returned true
@@ -129,6 +149,7 @@ void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	rchar_txbuf_get(txb);
 	rchar_sq_begin(&lane->sq);
 	list_add_tail(&txb->posted, &tx->posted);
+	dql_queued(&tx->bytes, bytes_of(txb));
 	tx->used++;
 }
 
@@ -160,6 +181,18 @@ void rchar_lane_tx_fail(struct rchar_lane *lane, enum rchar_reason reason)
 	rchar_lane_fail(lane, reason);
 }
 
+/* Does the frame get a completion of its own? The last one of a chain always does. */
+static bool signaled(struct rchar_lane *lane, const struct rchar_txbuf *txb)
+{
+	struct rchar_lane_tx *tx = &lane->tx;
+
+	tx->unsignaled += bytes_of(txb);
+	if (!lane->limits.iwarp && tx->unsignaled < SIGNAL_BYTES)
+		return false;
+	tx->unsignaled = 0;
+	return true;
+}
+
 /**
  * rchar_lane_tx_finish() - add a frame to the chain that rchar_lane_tx_post() posts
  * @lane: the lane
@@ -184,7 +217,7 @@ void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 		.sg_list = txb->sge,
 		.num_sge = txb->nr_mapped,
 		.opcode = IB_WR_SEND,
-		.send_flags = lane->limits.iwarp ? IB_SEND_SIGNALED : 0,
+		.send_flags = signaled(lane, txb) ? IB_SEND_SIGNALED : 0,
 	};
 	if (tx->last)
 		tx->last->wr.next = &txb->wr;
@@ -252,7 +285,8 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 	lockdep_assert_held(lane->sq.lock);
 	if (!first)
 		return;
-	tx->last->wr.send_flags = IB_SEND_SIGNALED;
+	tx->last->wr.send_flags |= IB_SEND_SIGNALED;
+	tx->unsignaled = 0;
 	tx->first = NULL;
 	tx->last = NULL;
 	if (!lane->sq.open)
@@ -279,9 +313,11 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struct list_head *reaped)
 {
 	struct rchar_txbuf *txb, *tmp;
+	u32 bytes = 0;
 
 	lockdep_assert_held(lane->sq.lock);
 	list_for_each_entry_safe(txb, tmp, &lane->tx.posted, posted) {
+		bytes += bytes_of(txb);
 		rchar_txbuf_unmap(txb, lane->cm_id->device);
 		lane->tx.used--;
 		rchar_sq_end(&lane->sq);
@@ -295,6 +331,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struc
 		if (txb == upto)
 			break;
 	}
+	dql_completed(&lane->tx.bytes, bytes);
 }
 
 /**
@@ -331,6 +368,7 @@ int rchar_lane_tx_init(struct rchar_lane *lane)
 	int i;
 
 	INIT_LIST_HEAD(&lane->tx.posted);
+	dql_init(&lane->tx.bytes, HZ);
 	INIT_WORK(&lane->tx.seal_work, seal_work);
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
 		struct rchar_txbuf *txb;

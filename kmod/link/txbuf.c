@@ -28,7 +28,6 @@ struct rchar_txbuf *rchar_txbuf_alloc(u8 op, u32 capacity, gfp_t gfp)
 	rchar_ledger_add(RCHAR_OBJ_TXBUF);
 	kref_init(&txb->ref);
 	INIT_LIST_HEAD(&txb->queue);
-	INIT_LIST_HEAD(&txb->unsent);
 	INIT_LIST_HEAD(&txb->posted);
 	txb->hdr.op = op;
 	txb->capacity = inline_len;

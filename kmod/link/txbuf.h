@@ -8,6 +8,7 @@
 #include <rdma/ib_verbs.h>
 #include "base/chunk.h"
 #include "proto/frame.h"
+#include "turns.h"
 
 struct iov_iter;
 struct rchar_account;
@@ -16,13 +17,15 @@ struct rchar_sealbuf;
 
 /**
  * struct rchar_sender - the sender of frames: embedded in a session
- * @unsent: frames that have never been posted; flow lock
+ * @unsent: frames that have never been posted, in order; flow lock
+ * @turn: when the frames are posted; flow lock
  * @forget: rchar_flow_take_unsent() removed the session's OPEN, which was never posted. The peer
  *	    does not know the session; flow lock
  * @put: drops the session reference that a frame holds. Any context but hard interrupt.
  */
 struct rchar_sender {
 	struct list_head unsent;
+	struct rchar_turn turn;
 	bool forget;
 	void (*put)(struct rchar_sender *sender);
 };
@@ -30,8 +33,8 @@ struct rchar_sender {
 /**
  * struct rchar_txbuf - one frame to send
  * @ref: one for the flow's queue, one while a work request uses the frame
- * @queue: entry of rchar_flow.queue, until the peer acknowledges the frame; flow lock
- * @unsent: entry of rchar_sender.unsent, until the frame is first posted; flow lock
+ * @queue: entry of rchar_sender.unsent until the frame is first posted, then of rchar_flow.queue
+ *	   until the peer acknowledges the frame; flow lock
  * @posted: entry of rchar_lane.tx.posted, from posted to completed; flow lock
  * @cqe: completion
  * @wr: work request; valid while posted
@@ -56,7 +59,6 @@ struct rchar_sender {
 struct rchar_txbuf {
 	struct kref ref;
 	struct list_head queue;
-	struct list_head unsent;
 	struct list_head posted;
 	struct ib_cqe cqe;
 	struct ib_send_wr wr;

@@ -230,7 +230,7 @@ int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasyn
 
 	if (rchar_session_opening(s) || !s->flow)
 		return 0;
-	rchar_flow_want_ack(s->flow);
+	rchar_flow_want_ack(s->flow, &s->tx.sender);
 	ret = wait_event_interruptible(s->tx.ack_wait, fsync_end(s, target));
 	return ret ?: min(fsync_end(s, target), 0);
 }

@@ -180,8 +180,7 @@ u32 rchar_session_frame_max(struct rchar_session *session)
  * @session: the session
  *
  * The peer's window limits the room. The session's own window limits the bytes that are not
- * acknowledged, and the memory of queued frames. Small writes of sessions that take turns on one
- * flow are not appended to each other, so each of them uses a frame.
+ * acknowledged, and the memory of queued frames.
  */
 u32 rchar_session_write_room(struct rchar_session *session)
 {

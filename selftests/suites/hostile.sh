@@ -7,6 +7,7 @@ restore() { :; }	# the tests only look at what all of it left behind
 
 rchar add victim stream listen 10.0.0.1 window 64k
 rchar add kept stream listen 10.0.0.1
+rchar add share stream listen 10.0.0.1 window 1m
 rchar add mvictim message listen 10.0.0.1 window 64k max-message 32k
 rchar add honest stream listen 10.0.0.1
 rchar -w $limit add good stream connect 10.0.0.1/honest
@@ -69,6 +70,9 @@ nlanes=$(grep -c '^\(not \)\?ok' /tmp/badlanes)
 badrndv 10.0.0.1 bvictim mvictim writer breader blast | tee /tmp/badrndv
 ret=$((ret + PIPESTATUS[0]))
 nrndv=$(grep -c '^\(not \)\?ok' /tmp/badrndv)
+badturns 10.0.0.1 share | tee /tmp/badturns
+ret=$((ret + PIPESTATUS[0]))
+nturns=$(grep -c '^\(not \)\?ok' /tmp/badturns)
 badhandshake 10.0.0.1 kept | tee /tmp/badhandshake
 ret=$((ret + PIPESTATUS[0]))
 nhandshake=$(grep -c '^\(not \)\?ok' /tmp/badhandshake)
@@ -120,7 +124,7 @@ everything_was_counted() {
 	[ "$(counter a 'rchar -j version' bad_frames)" = 76 ]
 }
 
-ksft_n=$((63 + nkeys + nlanes + nrndv + nhandshake + nreq))
+ksft_n=$((63 + nkeys + nlanes + nrndv + nturns + nhandshake + nreq))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run memory_was_not_touched

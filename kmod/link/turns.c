@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "turns.h"
+#include <linux/minmax.h>
+
+static bool earlier(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct rchar_turn, node)->time <
+	       rb_entry(b, struct rchar_turn, node)->time;
+}
+
+/**
+ * rchar_turns_add() - a sender has its first frame
+ * @turns: the senders with frames
+ * @turn: the place of the sender, not among them
+ */
+void rchar_turns_add(struct rchar_turns *turns, struct rchar_turn *turn)
+{
+	u64 credit = min_t(u64, turns->clock, RCHAR_TURNS_CREDIT);
+
+	turn->time = max(turn->time, turns->clock - credit);
+	rb_add_cached(&turn->node, &turns->waiting, earlier);
+}
+
+/**
+ * rchar_turns_remove() - a sender has no frames any more
+ * @turns: the senders with frames
+ * @turn: the place of the sender
+ */
+void rchar_turns_remove(struct rchar_turns *turns, struct rchar_turn *turn)
+{
+	rb_erase_cached(&turn->node, &turns->waiting);
+}
+
+/**
+ * rchar_turns_first() - whose turn is it?
+ * @turns: the senders with frames
+ *
+ * Return: the place of the sender, or NULL.
+ */
+struct rchar_turn *rchar_turns_first(const struct rchar_turns *turns)
+{
+	struct rb_node *first = rb_first_cached(&turns->waiting);
+
+	return first ? rb_entry(first, struct rchar_turn, node) : NULL;
+}
+
+/**
+ * rchar_turns_sent() - the sender whose turn it was has sent a frame
+ * @turns: the senders with frames
+ * @turn: the place of the sender
+ * @bytes: payload of the frame
+ * @more: the sender has more frames
+ */
+void rchar_turns_sent(struct rchar_turns *turns, struct rchar_turn *turn, u32 bytes, bool more)
+{
+	rb_erase_cached(&turn->node, &turns->waiting);
+	turns->clock = max(turns->clock, turn->time);
+	turn->time += bytes + RCHAR_TURNS_FRAME;
+	if (more)
+		rb_add_cached(&turn->node, &turns->waiting, earlier);
+}

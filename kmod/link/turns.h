@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The turns of the senders of a flow: who sends the next frame.
+ *
+ * This is start-time fair queueing (Goyal, Vin, Cheng 1996): each sender has a virtual time, which
+ * advances by the bytes that the sender sends, and the sender with the earliest time is next. The
+ * clock of the flow is the latest time at which a sender had its turn. A sender that comes with its
+ * first frame gets the time of the clock minus RCHAR_TURNS_CREDIT, or its own time if that is
+ * later. A sender that sends little therefore goes before all that send much, and over a longer
+ * time nobody gets more than an equal share.
+ */
+#ifndef RCHAR_TURNS_H
+#define RCHAR_TURNS_H
+
+#include <linux/rbtree.h>
+#include <linux/types.h>
+
+/* Bytes that a sender may be behind the clock: those of one large frame. */
+#define RCHAR_TURNS_CREDIT (64u << 10)
+/* What a frame costs beside its payload, in bytes. */
+#define RCHAR_TURNS_FRAME  256u
+
+/**
+ * struct rchar_turn - the place of one sender
+ * @node: entry of rchar_turns.waiting, while the sender has frames
+ * @time: virtual time of the sender, in bytes
+ */
+struct rchar_turn {
+	struct rb_node node;
+	u64 time;
+};
+
+/**
+ * struct rchar_turns - the senders with frames
+ * @waiting: the senders, by rchar_turn.time
+ * @clock: virtual time of the flow, in bytes. Never wraps: 64 bits of bytes.
+ *
+ * The owner serializes all calls.
+ */
+struct rchar_turns {
+	struct rb_root_cached waiting;
+	u64 clock;
+};
+
+void rchar_turns_add(struct rchar_turns *turns, struct rchar_turn *turn);
+void rchar_turns_remove(struct rchar_turns *turns, struct rchar_turn *turn);
+struct rchar_turn *rchar_turns_first(const struct rchar_turns *turns);
+void rchar_turns_sent(struct rchar_turns *turns, struct rchar_turn *turn, u32 bytes, bool more);
+
+#endif /* RCHAR_TURNS_H */
