@@ -405,6 +405,27 @@ unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender
 }
 
 /**
+ * rchar_flow_cancel_reg() - do not register memory any more
+ * @flow: the flow
+ * @txb: the frame that announces the memory; the caller has a reference
+ * @reg: the registration
+ *
+ * Return: true if the registration was never posted, and will not be; false if the region may be
+ * registered.
+ */
+bool rchar_flow_cancel_reg(struct rchar_flow *flow, struct rchar_txbuf *txb,
+			   struct rchar_txbuf_reg *reg)
+{
+	bool cancelled;
+
+	spin_lock_bh(&flow->lock);
+	txb->reg = NULL;
+	cancelled = !reg->posted;
+	spin_unlock_bh(&flow->lock);
+	return cancelled;
+}
+
+/**
  * rchar_flow_want_ack() - request an early ack for all frames of a sender from the peer
  * @flow: the flow
  * @sender: the sender

@@ -25,7 +25,10 @@ static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resum
 	self->link_id = lane->link->id;
 	self->epoch = epoch;
 	self->attempt = attempt;
-	self->caps = lane->encrypted ? RCHAR_CAP_ENCRYPTED : 0;
+	if (lane->encrypted)
+		self->caps = RCHAR_CAP_ENCRYPTED;
+	else if (lane->limits.reg_pages)
+		self->caps = RCHAR_CAP_INVALIDATE;
 	self->frame_size = lane->limits.frame_size;
 	self->resume = resume;
 	self->depth = lane->limits.depth;

@@ -78,12 +78,12 @@ struct rchar_lane_ops {
  * struct rchar_lane_tx - the sending side of a lane; &rchar_sq.lock of @rchar_lane.sq
  * @credit: credits of both directions
  * @posted: frames in the send queue, oldest first
- * @used: number of frames in the send queue
+ * @used: work requests for frames in the send queue
  * @bytes: bytes in the send queue, and how many keep the device busy. Frames with a sequence number
  *	   wait in their flow meanwhile, where a frame of another sender may still overtake them.
  * @unsignaled: bytes of the frames staged since the last signaled one
  * @wanted: set of BIT(op): control frames to send
- * @first: first frame of the chain being built for ib_post_send()
+ * @first: first work request of the chain being built for ib_post_send()
  * @last: last frame of that chain
  * @controls: frames for CREDIT, PING, PONG, HELLO and READY, allocated together with the lane
  * @spare: encrypted lane: memory to seal the next small frame, or NULL
@@ -99,7 +99,7 @@ struct rchar_lane_tx {
 	struct dql bytes;
 	u32 unsignaled;
 	u32 wanted;
-	struct rchar_txbuf *first;
+	struct ib_send_wr *first;
 	struct rchar_txbuf *last;
 	struct rchar_txbuf *controls[RCHAR_LANE_CONTROLS];
 	struct rchar_sealbuf *spare;

@@ -68,6 +68,8 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
 		return;
 	}
+	rxb->invalidated = wc->wc_flags & IB_WC_WITH_INVALIDATE;
+	rxb->invalidated_key = rxb->invalidated ? wc->ex.invalidate_rkey : 0;
 	WRITE_ONCE(lane->last_rx, jiffies);
 	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
 	err = lane_take(lane, rxb, wc->byte_len, &hdr);

@@ -132,6 +132,12 @@ static u32 bytes_of(const struct rchar_txbuf *txb)
 	return sizeof(txb->wire) + txb->hdr.len;
 }
 
+/* Is there memory to register on this lane before the frame? */
+static bool registers(const struct rchar_lane *lane, const struct rchar_txbuf *txb)
+{
+	return txb->reg && txb->reg->lane == lane;
+}
+
 /**
  * rchar_lane_tx_begin() - give a frame its credits, its ack and its place in the send queue
  * @lane: the lane; rchar_lane_tx_room() returned true
@@ -150,7 +156,8 @@ void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	rchar_sq_begin(&lane->sq);
 	list_add_tail(&txb->posted, &tx->posted);
 	dql_queued(&tx->bytes, bytes_of(txb));
-	tx->used++;
+	txb->nr_wrs = registers(lane, txb) ? 2 : 1;
+	tx->used += txb->nr_wrs;
 }
 
 /**
@@ -193,6 +200,37 @@ static bool signaled(struct rchar_lane *lane, const struct rchar_txbuf *txb)
 	return true;
 }
 
+static void fill_wr(struct rchar_lane *lane, struct rchar_txbuf *txb)
+{
+	txb->cqe.done = lane->ops->send_done;
+	txb->wr = (struct ib_send_wr){
+		.wr_cqe = &txb->cqe,
+		.sg_list = txb->sge,
+		.num_sge = txb->nr_mapped,
+		.opcode = IB_WR_SEND,
+		.send_flags = signaled(lane, txb) ? IB_SEND_SIGNALED : 0,
+	};
+	/* On another connection the key is void, and may be another region's. */
+	if (txb->invalidates && lane->peer.caps & RCHAR_CAP_INVALIDATE && lane->limits.reg_pages &&
+	    txb->invalidate_attempt == lane->self.attempt) {
+		txb->wr.opcode = IB_WR_SEND_WITH_INV;
+		txb->wr.ex.invalidate_rkey = txb->invalidate_key;
+	}
+}
+
+/* The work requests of a frame: first the registration of the memory that the frame announces. */
+static struct ib_send_wr *first_wr(struct rchar_lane *lane, struct rchar_txbuf *txb)
+{
+	struct rchar_txbuf_reg *reg = txb->reg;
+
+	if (!registers(lane, txb))
+		return &txb->wr;
+	txb->reg = NULL;
+	reg->posted = true;
+	reg->wr.wr.next = &txb->wr;
+	return &reg->wr.wr;
+}
+
 /**
  * rchar_lane_tx_finish() - add a frame to the chain that rchar_lane_tx_post() posts
  * @lane: the lane
@@ -205,24 +243,19 @@ static bool signaled(struct rchar_lane *lane, const struct rchar_txbuf *txb)
 void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 {
 	struct rchar_lane_tx *tx = &lane->tx;
+	struct ib_send_wr *wr;
 
 	lockdep_assert_held(lane->sq.lock);
 	if (rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey)) {
 		rchar_lane_tx_fail(lane, RCHAR_REASON_NO_MEMORY);
 		return;
 	}
-	txb->cqe.done = lane->ops->send_done;
-	txb->wr = (struct ib_send_wr){
-		.wr_cqe = &txb->cqe,
-		.sg_list = txb->sge,
-		.num_sge = txb->nr_mapped,
-		.opcode = IB_WR_SEND,
-		.send_flags = signaled(lane, txb) ? IB_SEND_SIGNALED : 0,
-	};
+	fill_wr(lane, txb);
+	wr = first_wr(lane, txb);
 	if (tx->last)
-		tx->last->wr.next = &txb->wr;
+		tx->last->wr.next = wr;
 	else
-		tx->first = txb;
+		tx->first = wr;
 	tx->last = txb;
 	trace_rchar_frame_tx(lane, &txb->hdr);
 }
@@ -280,7 +313,7 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 {
 	struct rchar_lane_tx *tx = &lane->tx;
 	const struct ib_send_wr *bad;
-	struct rchar_txbuf *first = tx->first;
+	struct ib_send_wr *first = tx->first;
 
 	lockdep_assert_held(lane->sq.lock);
 	if (!first)
@@ -295,8 +328,7 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
 	 * The device may have accepted a prefix of the chain. All frames of the chain are on the
 	 * list, and are released only after the drain.
 	 */
-	if (rchar_inject(RCHAR_FAULT_POST_SEND) ||
-	    ib_post_send(lane->cm_id->qp, &first->wr, &bad)) {
+	if (rchar_inject(RCHAR_FAULT_POST_SEND) || ib_post_send(lane->cm_id->qp, first, &bad)) {
 		lane->sq.open = false;
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	} else if (rchar_inject(RCHAR_FAULT_QP)) {
@@ -319,7 +351,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struc
 	list_for_each_entry_safe(txb, tmp, &lane->tx.posted, posted) {
 		bytes += bytes_of(txb);
 		rchar_txbuf_unmap(txb, lane->cm_id->device);
-		lane->tx.used--;
+		lane->tx.used -= txb->nr_wrs;
 		rchar_sq_end(&lane->sq);
 		if (txb->reserved) {
 			list_del_init(&txb->posted);

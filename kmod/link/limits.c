@@ -10,9 +10,9 @@
 
 /*
  * Work requests beside frames and one-sided requests: one batch of RCHAR_MRS_MANY, one of
- * RCHAR_MRS_ONE, and the drain.
+ * RCHAR_MRS_ONE, the drain, and the registration before the last frame that has room.
  */
-#define EXTRA_WR (RCHAR_MR_BATCH + 2)
+#define EXTRA_WR (RCHAR_MR_BATCH + 3)
 /* With fewer frames and one-sided requests a lane is not worth having; no adapter is known. */
 #define WR_MIN	 24
 

@@ -27,7 +27,7 @@ struct ib_device;
  * @chunks: chunks of a receive buffer
  * @joined: one SGE receives header and payload: the device allows no second one
  * @depth: receive buffers
- * @frames: frames in the send queue
+ * @frames: work requests for frames in the send queue; a frame that announces memory has two
  * @onesided: one-sided work requests in the send queue
  * @send_sge: SGEs that any work request in the send queue may have
  * @write_sge: SGEs of local memory in a WRITE

@@ -12,6 +12,17 @@
  */
 #define REG_MS 15000
 
+/* The registration before a frame is not signaled: it completes with the frame, or it fails. */
+static void mr_announced(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rchar_mrs *mrs = container_of(wc->wr_cqe, struct rchar_mrs, announced_cqe);
+
+	if (wc->status == IB_WC_SUCCESS)
+		return;
+	trace_rchar_wc_error(cq->cq_context, "reg", wc->status);
+	mrs->sq->fail(mrs->sq, RCHAR_REASON_QP_ERROR);
+}
+
 /**
  * rchar_mrs_init() - initialize an empty set of registrations
  * @mrs: the registrations
@@ -23,6 +34,7 @@ void rchar_mrs_init(struct rchar_mrs *mrs, struct rchar_sq *sq)
 	init_completion(&mrs->done);
 	INIT_LIST_HEAD(&mrs->owners);
 	INIT_LIST_HEAD(&mrs->pool);
+	mrs->announced_cqe.done = mr_announced;
 	mrs->sq = sq;
 }
 
@@ -230,6 +242,27 @@ static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 	rchar_sq_end(sq);
 	spin_unlock_bh(sq->lock);
 	return READ_ONCE(mrs->status) == IB_WC_SUCCESS ? 0 : -EIO;
+}
+
+/**
+ * rchar_mr_fill_reg() - fill in a registration that is posted together with a frame
+ * @mrs: the registrations; the lock is held
+ * @m: the region, mapped
+ * @access: IB_ACCESS_*
+ * @wr: set. The device registers the region before it sends what is posted next. If that fails,
+ *	the lane fails.
+ */
+void rchar_mr_fill_reg(struct rchar_mrs *mrs, const struct rchar_mr *m, int access,
+		       struct ib_reg_wr *wr)
+{
+	lockdep_assert_held(&mrs->lock);
+	*wr = (struct ib_reg_wr){
+		.wr.opcode = IB_WR_REG_MR,
+		.wr.wr_cqe = &mrs->announced_cqe,
+		.mr = m->mr,
+		.key = m->key,
+		.access = access,
+	};
 }
 
 /**

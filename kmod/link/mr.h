@@ -30,13 +30,14 @@ enum rchar_mrs_kind {
 
 /**
  * struct rchar_mrs - the registrations of one kind on one lane
- * @lock: held while registering and invalidating; protects the fields below
+ * @lock: held while mapping, registering and invalidating; protects the fields below
  * @sq: the send queue to post registrations to
  * @pd: protection domain of the lane
  * @owners: owners of registrations: &rchar_mr_owner.entry
  * @pool: unused memory regions of @pool_pages pages each, for the next registrations
  * @nr_pool: length of @pool
  * @pool_pages: pages that fit in a memory region of the pool; 0 without a pool
+ * @announced_cqe: completion, only on errors, of the registrations that frames announce
  * @cqe: completion of the last work request of a chain
  * @done: that request has completed
  * @status: status of that completion
@@ -49,6 +50,7 @@ struct rchar_mrs {
 	struct list_head pool;
 	unsigned int nr_pool;
 	u32 pool_pages;
+	struct ib_cqe announced_cqe;
 	struct ib_cqe cqe;
 	struct completion done;
 	enum ib_wc_status status;
@@ -87,6 +89,8 @@ u32 rchar_mrs_pages(const struct rchar_mrs *mrs);
 int rchar_mr_map(struct rchar_mrs *mrs, struct rchar_mr *m, struct page **pages, unsigned int n,
 		 u32 offset, size_t len, enum dma_data_direction dir);
 int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n, int access);
+void rchar_mr_fill_reg(struct rchar_mrs *mrs, const struct rchar_mr *m, int access,
+		       struct ib_reg_wr *wr);
 int rchar_mr_invalidate(struct rchar_mrs *mrs, struct rchar_mr *m);
 void rchar_mr_put(struct rchar_mrs *mrs, struct rchar_mr *m);
 void rchar_mr_free(struct rchar_mrs *mrs, struct rchar_mr *m);

@@ -52,6 +52,8 @@ struct rchar_seg {
  * @hdr: header slot; the tag is used on encrypted lanes only
  * @hdr_dma: DMA address of @hdr
  * @hdr_len: bytes of the header on this lane
+ * @invalidated: the frame that arrived has invalidated @invalidated_key
+ * @invalidated_key: key of memory of this host
  * @joined: the device allows one SGE: it receives the header at the beginning of the first chunk
  * @nr_chunks: number of @chunks
  * @seg: segment for a session that takes chunks; allocated in advance
@@ -66,6 +68,8 @@ struct rchar_rxbuf {
 	struct rchar_wire_sealed_hdr *hdr;
 	u64 hdr_dma;
 	u8 hdr_len;
+	bool invalidated;
+	u32 invalidated_key;
 	bool joined;
 	u8 nr_chunks;
 	struct rchar_seg *seg;

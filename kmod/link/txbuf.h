@@ -12,6 +12,7 @@
 
 struct iov_iter;
 struct rchar_account;
+struct rchar_lane;
 struct rchar_seal_key;
 struct rchar_sealbuf;
 
@@ -31,6 +32,18 @@ struct rchar_sender {
 };
 
 /**
+ * struct rchar_txbuf_reg - a memory region that is registered right before a frame names its key
+ * @lane: where the region is registered. On another lane the frame is a replay, and its key void.
+ * @wr: the registration
+ * @posted: the registration is in the send queue of @lane, or has been; flow lock
+ */
+struct rchar_txbuf_reg {
+	struct rchar_lane *lane;
+	struct ib_reg_wr wr;
+	bool posted;
+};
+
+/**
  * struct rchar_txbuf - one frame to send
  * @ref: one for the flow's queue, one while a work request uses the frame
  * @queue: entry of rchar_sender.unsent until the frame is first posted, then of rchar_flow.queue
@@ -40,10 +53,15 @@ struct rchar_sender {
  * @wr: work request; valid while posted
  * @sge: SGEs of @wr; while posted they hold the DMA mappings
  * @nr_mapped: number of mapped entries of @sge
+ * @nr_wrs: work requests posted for the frame: 2 with @reg
  * @sealed: on an encrypted lane: what is sent instead of the frame; while posted
  * @sender: the sender of the frame (holds a reference), or NULL
  * @account: account of the peer that requested this frame, or NULL. The link holds a reference to
  *	     the account.
+ * @reg: registration to post together with the frame, or NULL; flow lock
+ * @invalidates: the frame invalidates @invalidate_key of the peer, unless the frame is a replay
+ * @invalidate_attempt: identifies the connection on which that key is valid
+ * @invalidate_key: key of a memory region of the peer
  * @hdr: the header in host form. The sequence number is set when the frame is first posted;
  *	 credits and ack are set each time.
  * @end: the sender's byte offset after this frame
@@ -64,9 +82,14 @@ struct rchar_txbuf {
 	struct ib_send_wr wr;
 	struct ib_sge sge[1 + RCHAR_FRAME_CHUNKS];
 	u8 nr_mapped;
+	u8 nr_wrs;
 	struct rchar_sealbuf *sealed;
 	struct rchar_sender *sender;
 	struct rchar_account *account;
+	struct rchar_txbuf_reg *reg;
+	bool invalidates;
+	u32 invalidate_attempt;
+	u32 invalidate_key;
 	struct rchar_hdr hdr;
 	u32 end;
 	u32 capacity;

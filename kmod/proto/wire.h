@@ -257,6 +257,7 @@ enum rchar_op {
 #define RCHAR_BY_CALL_FLAGS 0x03
 
 /* Capabilities. */
-#define RCHAR_CAP_ENCRYPTED 0x01 /* the connection is encrypted; reply: and so is this side */
+#define RCHAR_CAP_ENCRYPTED  0x01 /* the connection is encrypted; reply: and so is this side */
+#define RCHAR_CAP_INVALIDATE 0x02 /* RNDV_DONE may be a SEND that invalidates the key of RNDV */
 
 #endif /* RCHAR_WIRE_H */

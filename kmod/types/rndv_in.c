@@ -370,6 +370,11 @@ static struct rchar_rndv_in *rndv_in_create(struct rchar_session *s,
 	rchar_keys_init(&b->keys, 0);
 	b->answer = rchar_txbuf_alloc_reply(RCHAR_OP_RNDV_DONE, sizeof(struct rchar_wire_rndv_done),
 					    s->link->account);
+	if (b->answer) {
+		b->answer->invalidates = true;
+		b->answer->invalidate_attempt = le32_to_cpu(wire->attempt);
+		b->answer->invalidate_key = le32_to_cpu(wire->key);
+	}
 	if (!b->answer || rchar_keys_one(&b->keys, b->io.offset + b->io.len,
 					 le32_to_cpu(wire->attempt), le32_to_cpu(wire->key))) {
 		rndv_in_release(b);

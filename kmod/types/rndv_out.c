@@ -31,9 +31,12 @@ static_assert(PAGES_MAX <= RCHAR_MR_PAGES);
  * @session: the session of the write(), whose file keeps the session alive
  * @lane: the lane on which @pages are registered; the rendezvous holds a reference
  * @mr: registration of @pages; protected by the lock of the lane's RCHAR_MRS_ONE registrations
+ * @reg: registers @mr, together with @frame
+ * @frame: the RNDV; the rendezvous holds a reference. NULL until it is submitted.
  * @len: bytes
  * @end: stream offset after the last byte; session lock
  * @answered: the peer has answered, or a later answer is ignored; session lock
+ * @invalidated: the device has invalidated the key of @mr when the answer came; session lock
  * @taken: the peer has the bytes; does not change once @answered is set; session lock
  * @gone: the lane is drained, and nothing is registered
  * @offset: offset of the first byte in the first page
@@ -45,9 +48,12 @@ struct rchar_rndv_out {
 	struct rchar_session *session;
 	struct rchar_lane *lane;
 	struct rchar_mr mr;
+	struct rchar_txbuf_reg reg;
+	struct rchar_txbuf *frame;
 	u32 len;
 	u32 end;
 	bool answered;
+	bool invalidated;
 	bool taken;
 	bool gone;
 	u32 offset;
@@ -75,6 +81,8 @@ static void rndv_out_release(struct rchar_rndv_out *b)
 {
 	if (b->nr_pages)
 		rchar_unpin(current->mm, b->pages, b->nr_pages, false);
+	if (b->frame)
+		rchar_txbuf_put(b->frame);
 	if (b->lane)
 		rchar_lane_put(b->lane);
 	rchar_ledger_del(RCHAR_OBJ_RNDV);
@@ -100,7 +108,7 @@ static void rndv_lane_gone(struct rchar_mr_owner *owner)
 	wake_up_all(&s->tx.ack_wait);
 }
 
-/* Register the pages. After success the peer may read the bytes. */
+/* Map the pages. The device registers them when it sends the RNDV. */
 static bool rndv_out_enlist(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
@@ -110,9 +118,10 @@ static bool rndv_out_enlist(struct rchar_rndv_out *b)
 	ok = READ_ONCE(b->lane->state) == RCHAR_LANE_UP &&
 	     !rchar_mr_map(mrs, &b->mr, b->pages, b->nr_pages, b->offset, b->len, DMA_TO_DEVICE);
 	if (ok) {
-		/* If registering fails, the lane fails. Its teardown calls rndv_lane_gone(). */
+		/* If the lane ends, its teardown calls rndv_lane_gone(). */
 		list_add(&b->owner.entry, &mrs->owners);
-		ok = !rchar_mr_register(mrs, &b->mr, 1, IB_ACCESS_REMOTE_READ);
+		b->reg.lane = b->lane;
+		rchar_mr_fill_reg(mrs, &b->mr, IB_ACCESS_REMOTE_READ, &b->reg.wr);
 	} else {
 		rchar_mr_put(mrs, &b->mr);
 	}
@@ -120,13 +129,22 @@ static bool rndv_out_enlist(struct rchar_rndv_out *b)
 	return ok;
 }
 
+/* Can the peer not read the bytes, because they are not registered, or not any more? */
+static bool rndv_out_private(struct rchar_rndv_out *b)
+{
+	if (!b->frame || rchar_flow_cancel_reg(b->session->flow, b->frame, &b->reg))
+		return true;
+	return READ_ONCE(b->invalidated);
+}
+
 /* Revoke the registration. After the return, the peer cannot read the bytes. Sleeps. */
 static void take_back(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
+	bool private = rndv_out_private(b);
 
 	mutex_lock(&mrs->lock);
-	if (!list_empty(&b->owner.entry) && !rchar_mr_invalidate(mrs, &b->mr)) {
+	if (!list_empty(&b->owner.entry) && (private || !rchar_mr_invalidate(mrs, &b->mr))) {
 		list_del_init(&b->owner.entry);
 		rchar_mr_put(mrs, &b->mr);
 	}
@@ -160,6 +178,9 @@ static int rndv_out_offer(struct rchar_rndv_out *b)
 	if (!txb)
 		return -ENOMEM;
 	rchar_txbuf_append(txb, &wire, sizeof(wire));
+	txb->reg = &b->reg;
+	rchar_txbuf_get(txb);
+	b->frame = txb;
 	list_add(&txb->queue, &frames);
 	spin_lock_bh(&s->lock);
 	ret = rchar_session_submit_locked(s, &frames);
@@ -192,6 +213,8 @@ enum rchar_frame_error rchar_rndv_done(struct rchar_session *session, struct rch
 	rchar_rxbuf_copy(rxb, &wire, sizeof(wire));
 	if (le32_to_cpu(wire.status) >= __RCHAR_RNDV_STATUS_MAX)
 		return RCHAR_FRAME_BAD_PAYLOAD;
+	if (b && rxb->invalidated && rxb->invalidated_key == b->mr.key)
+		WRITE_ONCE(b->invalidated, true);
 	/* An answer to an earlier RNDV and a second answer are too late to matter. */
 	if (!b || b->answered || le32_to_cpu(wire.id) != rndv->id)
 		return RCHAR_FRAME_OK;

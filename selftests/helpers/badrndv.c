@@ -354,6 +354,55 @@ static void answered_twice(void)
 	result("of_two_answers_to_an_offer_the_first_one_holds", ok);
 }
 
+/* A SEND that invalidates a key of the module. */
+static void invalidate(struct conn *c, uint32_t key, int status)
+{
+	struct frame f;
+
+	c->invalidates = true;
+	c->invalidate_key = key;
+	if (status >= 0) {
+		send_rndv_done(c, answer_id, status);
+	} else {
+		fill(c, &f, RCHAR_OP_PING, 0, 0);
+		send_frame(c, &f);
+	}
+	c->invalidates = false;
+}
+
+static void invalidations(void)
+{
+	struct offer o;
+	struct frame f;
+	struct conn c;
+	bool ok;
+
+	o = receive_rndv(&c);
+	ok = rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, LEN) && all_b(mem, LEN);
+	invalidate(&c, o.key, RCHAR_RNDV_OK);
+	result("an_answer_may_invalidate_the_key",
+	       ok && receive_op(&c, &f, RCHAR_OP_FIN) && alive(&c));
+	result("which_is_void_then", !rdma(&c, IBV_WR_RDMA_READ, o.key, o.offset, 16));
+	end(&c);
+
+	o = receive_rndv(&c);
+	invalidate(&c, o.key, RCHAR_RNDV_REFUSED);
+	result("so_may_one_that_refuses", instead(&c) && receive_op(&c, &f, RCHAR_OP_FIN));
+	end(&c);
+
+	/* The module invalidates the key once more then, as it does not know. */
+	o = receive_rndv(&c);
+	invalidate(&c, o.key, -1);
+	send_rndv_done(&c, answer_id, RCHAR_RNDV_REFUSED);
+	result("a_key_that_another_frame_invalidates", instead(&c) && alive(&c));
+	end(&c);
+
+	o = receive_rndv(&c);
+	invalidate(&c, o.key ^ 1, RCHAR_RNDV_OK);
+	result("a_key_that_is_not_there_to_invalidate", disconnected(&c));
+	end(&c);
+}
+
 static void answers(void)
 {
 	struct offer o;
@@ -390,6 +439,7 @@ static void answers(void)
 	end(&c);
 
 	answered_twice();
+	invalidations();
 
 	receive_rndv(&c);
 	fill(&c, &f, RCHAR_OP_STOP, 1, 0);

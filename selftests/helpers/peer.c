@@ -248,6 +248,10 @@ void send_raw(struct conn *c, const void *data, int len)
 				  .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_send_wr *bad;
 
+	if (c->invalidates) {
+		wr.opcode = IBV_WR_SEND_WITH_INV;
+		wr.invalidate_rkey = c->invalidate_key;
+	}
 	memcpy(buf, data, len);
 	if (ibv_post_send(c->qp, &wr, &bad))
 		bail("ibv_post_send");

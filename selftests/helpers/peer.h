@@ -38,6 +38,8 @@ struct conn {
 	int granted;
 	int reject_reason; /* of a rejected request; 0: none, -1: not ours */
 	bool gone;
+	bool invalidates; /* what is sent invalidates this key of the module */
+	uint32_t invalidate_key;
 	uint8_t peer_public[32]; /* after the private data of a reply */
 	struct seal *seal;	 /* of an encrypted connection: seal.h */
 	int (*wrap)(struct conn *c, uint8_t *out, const struct frame *f);

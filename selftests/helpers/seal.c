@@ -117,7 +117,7 @@ bool seal_dial_begin(struct conn *c, struct seal *s, struct psk_transcript *t, c
 	memcpy(t->acceptor_public, c->peer_public, sizeof(t->acceptor_public));
 	psk_reply_tag(tag, t, k);
 	if (memcmp(t->reply.nonce + PSK_TAG_AT, tag, sizeof(tag)) ||
-	    t->reply.caps != htole32(RCHAR_CAP_ENCRYPTED))
+	    !(t->reply.caps & htole32(RCHAR_CAP_ENCRYPTED)))
 		return false;
 	seal_begin(s, t->initiator_public);
 	return true;
