@@ -376,11 +376,14 @@ static void take_unsent(struct rchar_flow *flow, struct rchar_txbuf *txb, struct
  * @taken: collects the frames; the caller accounts for the frames and drops their references
  * @max: maximum number of frames to remove
  *
+ * The last frames go first. What the flow sends between two calls thus follows what it has sent
+ * before, and the peer never gets frames with others missing between them.
+ *
  * A RESET frame stays queued, because the peer must learn that the session has ended. If the
  * OPEN frame is removed too, the peer does not know the session, and the RESET is removed as
  * well.
  *
- * Return: number of frames removed.
+ * Return: number of frames removed, less than @max when no others are left.
  */
 unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
 				    struct list_head *taken, unsigned int max)
@@ -389,15 +392,20 @@ unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender
 	unsigned int n = 0;
 
 	spin_lock_bh(&flow->lock);
-	list_for_each_entry_safe(txb, tmp, &sender->unsent, queue) {
-		if (txb->hdr.op == RCHAR_OP_OPEN)
-			sender->forget = true;
+	list_for_each_entry_safe_reverse(txb, tmp, &sender->unsent, queue)
+	{
+		if (n == max)
+			break;
 		if (txb->hdr.op == RCHAR_OP_RESET && !sender->forget)
 			continue;
+		if (txb->hdr.op == RCHAR_OP_OPEN)
+			sender->forget = true;
 		take_unsent(flow, txb, taken);
-		if (++n == max)
-			break;
+		n++;
 	}
+	/* OPEN was the first of all: what is left is RESET. */
+	if (sender->forget && !list_empty(&sender->unsent))
+		take_unsent(flow, first_unsent(sender), taken);
 	if (n && list_empty(&sender->unsent))
 		rchar_turns_remove(&flow->turns, &sender->turn);
 	spin_unlock_bh(&flow->lock);
