@@ -118,6 +118,48 @@ static bool want_credit(const struct rchar_flow *flow, const struct rchar_lane *
 	       (flow->ack_now && flow->rx_acked != flow->rx_next);
 }
 
+/* Does the peer have a buffer for the frame now? */
+static bool fits(const struct rchar_lane *lane, const struct rchar_txbuf *txb)
+{
+	return txb->hdr.len <= RCHAR_WIRE_SMALL || rchar_credit_large(&lane->tx.credit);
+}
+
+/* The peer wants its large buffers back, and there is no use for them. */
+static bool want_trim(const struct rchar_lane *lane)
+{
+	return lane->tx.trim && rchar_credit_large(&lane->tx.credit);
+}
+
+static struct rchar_txbuf *credit_frame(struct rchar_lane *lane)
+{
+	struct rchar_txbuf *txb = rchar_lane_tx_control(lane);
+
+	if (txb)
+		txb->hdr.op = RCHAR_OP_CREDIT;
+	return txb;
+}
+
+/*
+ * The next frame with a sequence number, or a CREDIT instead. If the peer's next buffer is too
+ * small for the frame, CREDITs use up the small buffers, and ask for large ones.
+ */
+static struct rchar_txbuf *next_or_credit(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	struct rchar_txbuf *txb = peek_sequenced(flow);
+
+	if (!txb)
+		return NULL;
+	if (!fits(lane, txb)) {
+		lane->tx.want = true;
+		return credit_frame(lane);
+	}
+	if (txb->hdr.len > RCHAR_WIRE_SMALL)
+		lane->tx.trim = false;
+	next_sequenced(flow);
+	lane->tx.want = flow->nr_unsent >= rchar_credits_total(&lane->tx.credit.tx);
+	return txb;
+}
+
 /**
  * rchar_flow_next() - take the frame to send next
  * @flow: the flow; its lock is held
@@ -129,17 +171,13 @@ struct rchar_txbuf *rchar_flow_next(struct rchar_flow *flow, struct rchar_lane *
 {
 	struct rchar_txbuf *txb = next_control(lane);
 
+	lane->tx.want = false;
 	if (txb || !lane->sq.ready)
 		return txb;
-	txb = rchar_lane_tx_full(lane) ? NULL : next_sequenced(flow);
+	txb = rchar_lane_tx_full(lane) ? NULL : next_or_credit(flow, lane);
 	if (txb)
 		return txb;
-	if (!want_credit(flow, lane))
-		return NULL;
-	txb = rchar_lane_tx_control(lane);
-	if (txb)
-		txb->hdr.op = RCHAR_OP_CREDIT;
-	return txb;
+	return want_credit(flow, lane) || want_trim(lane) ? credit_frame(lane) : NULL;
 }
 
 /**
@@ -156,11 +194,13 @@ u32 rchar_flow_next_len(struct rchar_flow *flow, struct rchar_lane *lane)
 	lockdep_assert_held(&flow->lock);
 	if (lane->tx.wanted && rchar_lane_tx_control_idle(lane))
 		return sizeof(struct rchar_wire_hello_public);
-	txb = lane->sq.ready && !rchar_lane_tx_full(lane) ? peek_sequenced(flow) : NULL;
-	if (txb)
+	if (!lane->sq.ready)
+		return 0;
+	txb = rchar_lane_tx_full(lane) ? NULL : peek_sequenced(flow);
+	if (txb && fits(lane, txb))
 		return max(txb->hdr.len, 1u);
-	if (lane->sq.ready && want_credit(flow, lane) && rchar_lane_tx_control_idle(lane))
-		return 1;
+	if (txb || want_credit(flow, lane) || want_trim(lane))
+		return rchar_lane_tx_control_idle(lane);
 	return 0;
 }
 
@@ -605,8 +645,11 @@ bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume)
  */
 void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane)
 {
+	bool grows = lane->peer.caps & RCHAR_CAP_GROWS;
+	u16 max = grows ? RCHAR_WIRE_CREDITS_MAX : min(lane->peer.depth, lane->limits.frames);
+
 	spin_lock_bh(&flow->lock);
-	rchar_credit_init(&lane->tx.credit, min(lane->peer.depth, lane->limits.frames),
+	rchar_credit_init(&lane->tx.credit, min(lane->peer.depth, max), !grows, max, lane->rx.most,
 			  lane->limits.depth);
 	spin_unlock_bh(&flow->lock);
 }

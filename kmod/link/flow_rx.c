@@ -4,13 +4,23 @@
 #include "base/seq.h"
 #include "lane.h"
 
+/* All buffers of a peer without RCHAR_CAP_GROWS are large. */
+static bool take_credits(struct rchar_lane *lane, const struct rchar_hdr *hdr)
+{
+	bool grows = lane->peer.caps & RCHAR_CAP_GROWS, large = hdr->flags & RCHAR_FRAME_LARGE;
+
+	if (large && !grows)
+		return false;
+	return rchar_credit_receive(&lane->tx.credit, hdr->credits, large || !grows);
+}
+
 static enum rchar_frame_error take_header(struct rchar_flow *flow, struct rchar_lane *lane,
 					  const struct rchar_hdr *hdr, struct list_head *acked)
 {
 	u32 sent = flow->next ? flow->next->hdr.seq : flow->tx_next;
 
 	lockdep_assert_held(&flow->lock);
-	if (!rchar_credit_receive(&lane->tx.credit, hdr->credits))
+	if (!take_credits(lane, hdr))
 		return RCHAR_FRAME_BAD_CREDITS;
 	if (!rchar_seq_between(flow->tx_una, hdr->ack, sent))
 		return RCHAR_FRAME_BAD_ACK;
@@ -93,6 +103,14 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow, struct 
 	return RCHAR_FRAME_OK;
 }
 
+/* The peer wants its large buffers back, if there are other ones. */
+static void trim(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	lane->tx.trim = lane->peer.caps & RCHAR_CAP_GROWS;
+	spin_unlock_bh(&flow->lock);
+}
+
 static enum rchar_frame_error receive_control(struct rchar_flow *flow, struct rchar_lane *lane,
 					      const struct rchar_hdr *hdr)
 {
@@ -100,6 +118,8 @@ static enum rchar_frame_error receive_control(struct rchar_flow *flow, struct rc
 		return RCHAR_FRAME_BAD_STATE;
 	if (hdr->op == RCHAR_OP_PING)
 		rchar_flow_control(flow, lane, RCHAR_OP_PONG);
+	if (hdr->op == RCHAR_OP_TRIM)
+		trim(flow, lane);
 	return RCHAR_FRAME_OK;
 }
 
@@ -128,16 +148,18 @@ enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow, struct rchar_
 }
 
 /**
- * rchar_flow_receive_done() - after a frame: grant its buffer to the peer, send what is due
+ * rchar_flow_receive_done() - after a frame: grant what was posted to the peer, send what is due
  * @flow: the flow
  * @lane: the lane on which the frame arrived
- * @posted: the buffer of the frame is posted again
  */
-void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane, bool posted)
+void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane)
 {
+	struct rchar_credits fresh;
+
 	spin_lock_bh(&flow->lock);
-	if (posted)
-		rchar_credit_posted(&lane->tx.credit);
+	lane->tx.credit.rx_now = rchar_lane_rx_fresh(lane, &fresh);
+	rchar_credit_posted(&lane->tx.credit, fresh.front, fresh.large);
+	rchar_credit_posted(&lane->tx.credit, fresh.back, !fresh.large);
 	if (flow->lane == lane)
 		rchar_flow_pump(flow);
 	spin_unlock_bh(&flow->lock);

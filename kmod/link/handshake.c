@@ -25,13 +25,14 @@ static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resum
 	self->link_id = lane->link->id;
 	self->epoch = epoch;
 	self->attempt = attempt;
+	self->caps = RCHAR_CAP_GROWS;
 	if (lane->encrypted)
-		self->caps = RCHAR_CAP_ENCRYPTED;
+		self->caps |= RCHAR_CAP_ENCRYPTED;
 	else if (lane->limits.reg_pages)
-		self->caps = RCHAR_CAP_INVALIDATE;
+		self->caps |= RCHAR_CAP_INVALIDATE;
 	self->frame_size = lane->limits.frame_size;
 	self->resume = resume;
-	self->depth = lane->limits.depth;
+	self->depth = lane->rx.most;
 	self->key = lane->link->psk ? lane->link->psk->key.id : 0;
 	self->lane = lane->index;
 	self->lanes = lane->link->nr_lanes;

@@ -22,13 +22,21 @@ struct workqueue_struct *rchar_lane_wq;
 struct workqueue_struct *rchar_seal_wq;
 static const struct rchar_lane_ops *lane_ops;
 
+static void free_onesided(struct rchar_lane *lane)
+{
+	struct rchar_onesided_wr *r, *tmp;
+
+	list_for_each_entry_safe(r, tmp, &lane->onesided.idle, entry)
+		kfree(r);
+}
+
 static void lane_release(struct kref *ref)
 {
 	struct rchar_lane *lane = container_of(ref, struct rchar_lane, ref);
 
 	rchar_lane_tx_free(lane);
 	rchar_lane_rx_free(lane);
-	kfree(lane->onesided.slots);
+	free_onesided(lane);
 	lane->ops->release(lane->link);
 	rchar_ledger_del(RCHAR_OBJ_LANE);
 	kfree_sensitive(lane);
@@ -142,15 +150,11 @@ static void break_work(struct work_struct *work)
 
 static int alloc_onesided(struct rchar_lane *lane)
 {
-	int i;
+	struct rchar_onesided_wr *r = kzalloc(sizeof(*r), GFP_KERNEL);
 
-	INIT_LIST_HEAD(&lane->onesided.idle);
-	lane->onesided.slots = kcalloc(RCHAR_LANE_ONESIDED, sizeof(*lane->onesided.slots),
-				       GFP_KERNEL);
-	if (!lane->onesided.slots)
+	if (!r)
 		return -ENOMEM;
-	for (i = 0; i < RCHAR_LANE_ONESIDED; i++)
-		list_add_tail(&lane->onesided.slots[i].entry, &lane->onesided.idle);
+	list_add(&r->entry, &lane->onesided.idle);
 	return 0;
 }
 
@@ -216,6 +220,8 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	spin_lock_init(&lane->lock);
 	lane->ibdev_user.removed = device_removed;
 	INIT_LIST_HEAD(&lane->accepting_entry);
+	INIT_LIST_HEAD(&lane->onesided.idle);
+	INIT_LIST_HEAD(&lane->onesided.busy);
 	init_completion(&lane->started);
 	init_completion(&lane->cm_connected);
 	lane->sq.lock = flow_lock;

@@ -43,8 +43,7 @@ struct rchar_sealbuf;
  * struct rchar_lane_ops - events of a lane, for the link and the flow that use the lane
  * @receive_done: a receive completed: &rchar_rxbuf.cqe of the lane's buffers
  * @send_done: a frame completed: &rchar_txbuf.cqe
- * @reposted: rchar_lane_repost() found no memory for a receive buffer. Called after each later
- *	      attempt; @posted reports whether that attempt posted the buffer.
+ * @reposted: a receive buffer may have been posted for which rchar_lane_repost() found no memory
  * @introduce: fill in &rchar_lane.self, the private data for the peer. Called with the handler
  *	       lock of the cm_id held.
  * @seal: encrypted lane: &rchar_lane_tx.seal_work runs, because a large frame waits
@@ -62,7 +61,7 @@ struct rchar_sealbuf;
 struct rchar_lane_ops {
 	void (*receive_done)(struct ib_cq *cq, struct ib_wc *wc);
 	void (*send_done)(struct ib_cq *cq, struct ib_wc *wc);
-	void (*reposted)(struct rchar_lane *lane, bool posted);
+	void (*reposted)(struct rchar_lane *lane);
 	void (*introduce)(struct rchar_lane *lane);
 	void (*seal)(struct rchar_lane *lane);
 	void (*established)(struct rchar_lane *lane);
@@ -89,6 +88,8 @@ struct rchar_lane_ops {
  * @spare: encrypted lane: memory to seal the next small frame, or NULL
  * @sealing: encrypted lane: @seal_work seals the last frame of @posted, without the lock. No other
  *	     frame may be staged meanwhile.
+ * @want: what is staged next tells the peer that more or larger buffers would be used
+ * @trim: the peer wants its large buffers back
  * @seal_wanted: encrypted lane: @seal_work is queued or runs, and has frames to look for
  * @seal_work: encrypted lane: seals frames that may not be sealed with the lock held
  */
@@ -104,13 +105,37 @@ struct rchar_lane_tx {
 	struct rchar_txbuf *controls[RCHAR_LANE_CONTROLS];
 	struct rchar_sealbuf *spare;
 	bool sealing;
+	bool want;
+	bool trim;
 	bool seal_wanted;
 	struct work_struct seal_work;
 };
 
 /**
+ * struct rchar_lane_rx - receive buffers of a lane; &rchar_lane.rx_lock
+ * @posted: buffers in the receive queue: [0] small ones, [1] large ones
+ * @nr: buffers in use: posted, or waiting for memory
+ * @most: limit of @nr at present
+ * @large: what is posted next is large. Changes only while all that is posted has one size.
+ * @fresh: buffers that were posted and that the flow has not been told of
+ * @idle: buffers that are not in use; they have no memory
+ * @frames: frames since rchar_lane_rx_trim() last looked
+ * @used_at: jiffies when the peer last had use for large buffers
+ */
+struct rchar_lane_rx {
+	u16 posted[2];
+	u16 nr;
+	u16 most;
+	bool large;
+	struct rchar_credits fresh;
+	struct list_head idle;
+	unsigned int frames;
+	unsigned long used_at;
+};
+
+/**
  * struct rchar_onesided_wr - one work request of a one-sided operation; &rchar_sq.lock
- * @entry: entry of rchar_lane_onesided.idle
+ * @entry: entry of rchar_lane_onesided.idle or rchar_lane_onesided.busy
  * @cqe: completion
  * @io: the operation that the request belongs to; NULL while idle
  * @nr: number of mapped entries of @sge
@@ -132,15 +157,16 @@ struct rchar_onesided_wr {
 
 /**
  * struct rchar_lane_onesided - one-sided work requests of a lane; &rchar_sq.lock
- * @slots: array of RCHAR_LANE_ONESIDED work requests
- * @idle: work requests that are not in the send queue
- * @used: number of work requests in the send queue
+ * @idle: work requests that are not in the send queue. One is allocated together with the lane,
+ *	  others when they are needed and there is memory.
+ * @busy: work requests in the send queue
+ * @used: length of @busy
  * @reads: how many of @used are READs or atomic operations
  * @reads_max: limit of @reads: how many the peer answers at once
  */
 struct rchar_lane_onesided {
-	struct rchar_onesided_wr *slots;
 	struct list_head idle;
+	struct list_head busy;
 	unsigned int used;
 	unsigned int reads;
 	unsigned int reads_max;
@@ -194,6 +220,7 @@ struct rchar_lane_auth {
  * @rx_lock: protects @rx_open, @refill and posting of receives
  * @rx_open: receives may be posted
  * @refill: receive buffers that wait for memory
+ * @rx: how many buffers there are, and of what size
  * @rxbufs: array of RCHAR_LANE_DEPTH receive buffers
  * @hdrs: header slots of @rxbufs, one DMA mapping
  * @hdrs_dma: DMA address of @hdrs
@@ -247,6 +274,7 @@ struct rchar_lane {
 	spinlock_t rx_lock;
 	bool rx_open;
 	struct list_head refill;
+	struct rchar_lane_rx rx;
 	struct rchar_rxbuf *rxbufs;
 	struct rchar_wire_sealed_hdr *hdrs;
 	u64 hdrs_dma;
@@ -275,7 +303,10 @@ void rchar_lane_connect(struct rchar_lane *lane);
 bool rchar_lane_move(struct rchar_lane *lane, enum rchar_lane_state to);
 void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason);
 int rchar_lane_setup(struct rchar_lane *lane);
-bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb);
+void rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
+		       const struct rchar_hdr *hdr);
+u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh);
+bool rchar_lane_rx_trim(struct rchar_lane *lane);
 void rchar_lane_notify_cm(struct rchar_lane *lane);
 
 /* For flow.c; all but rchar_lane_tx_put() and rchar_lane_tx_seal() require the flow's lock. */

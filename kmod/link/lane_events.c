@@ -82,7 +82,8 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	} else if (accepting) {
 		rchar_lane_notify_cm(lane);
 	}
-	rchar_flow_receive_done(lane->flow, lane, rchar_lane_repost(lane, rxb));
+	rchar_lane_repost(lane, rxb, &hdr);
+	rchar_flow_receive_done(lane->flow, lane);
 	/* ib_cq_poll_work() processes up to 64K completions, and each is some work here. */
 	if (lane->encrypted)
 		cond_resched();
@@ -102,9 +103,9 @@ static void lane_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	rchar_flow_send_done(lane->flow, lane, txb);
 }
 
-static void lane_reposted(struct rchar_lane *lane, bool posted)
+static void lane_reposted(struct rchar_lane *lane)
 {
-	rchar_flow_receive_done(lane->flow, lane, posted);
+	rchar_flow_receive_done(lane->flow, lane);
 }
 
 /* ---- teardown ---- */

@@ -19,26 +19,50 @@ static int lane_rx_post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 	if (!rxb->joined)
 		sge[wr.num_sge++] = (struct ib_sge){ rxb->hdr_dma, rxb->hdr_len, lkey };
 	for (i = 0; i < rxb->nr_chunks; i++)
-		sge[wr.num_sge++] = (struct ib_sge){ rxb->dma[i], RCHAR_CHUNK_SIZE, lkey };
+		sge[wr.num_sge++] = (struct ib_sge){ rxb->dma[i], rxb->chunk_len, lkey };
 	return ib_post_recv(lane->cm_id->qp, &wr, NULL);
 }
 
-static bool post_rxbuf(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
+/* Post a buffer that is filled, and count it. Call with rx_lock held. */
+static int post_counted(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
-	bool filled = !rchar_rxbuf_fill(rxb, lane->cm_id->device, gfp);
-	bool posted = false;
+	int ret = lane_rx_post_one(lane, rxb);
 
+	if (ret)
+		return ret;
+	lane->rx.posted[rxb->large]++;
+	/* Never fails: see may_resize(). */
+	WARN_ON_ONCE(!rchar_credits_add(&lane->rx.fresh, 1, rxb->large));
+	return 0;
+}
+
+/* Returns false if the size has changed meanwhile. */
+static bool try_post(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
+{
+	struct ib_device *dev = lane->cm_id->device;
+	bool filled, same;
+
+	rchar_rxbuf_resize(rxb, dev, READ_ONCE(lane->rx.large), lane->limits.chunks);
+	filled = !rchar_rxbuf_fill(rxb, dev, gfp);
 	spin_lock_bh(&lane->rx_lock);
-	if (lane->rx_open && filled) {
-		posted = !lane_rx_post_one(lane, rxb);
-		if (!posted)
-			rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
-	} else if (lane->rx_open) {
+	same = rxb->large == lane->rx.large;
+	if (!lane->rx_open) {
+		same = true;
+	} else if (!filled) {
+		same = true;
 		list_add_tail(&rxb->entry, &lane->refill);
 		queue_work(rchar_lane_wq, &lane->refill_work);
+	} else if (same && post_counted(lane, rxb)) {
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	}
 	spin_unlock_bh(&lane->rx_lock);
-	return posted;
+	return same;
+}
+
+static void post_rxbuf(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
+{
+	while (!try_post(lane, rxb, gfp))
+		;
 }
 
 static void refill_work(struct work_struct *work)
@@ -52,22 +76,153 @@ static void refill_work(struct work_struct *work)
 	spin_unlock_bh(&lane->rx_lock);
 	while ((rxb = list_first_entry_or_null(&todo, struct rchar_rxbuf, entry))) {
 		list_del(&rxb->entry);
-		lane->ops->reposted(lane, post_rxbuf(lane, rxb, GFP_KERNEL));
+		post_rxbuf(lane, rxb, GFP_KERNEL);
+		lane->ops->reposted(lane);
 	}
+}
+
+/* ---- how many, and how large ---- */
+
+/* Large buffers that the peer has had no use for, after this time become small ones. */
+#define IDLE_MS	    5000
+/* A lane that receives more frames than this between two looks is busy. */
+#define BUSY_FRAMES 256
+
+/* The credits of the peer tell the size of its next buffer if the size changes but once. */
+static bool may_resize(const struct rchar_lane_rx *rx)
+{
+	return !rx->posted[!rx->large];
+}
+
+/* The peer has use for more or for larger buffers than the one in which it says so. */
+static void rx_grow(struct rchar_lane *lane, bool large)
+{
+	struct rchar_lane_rx *rx = &lane->rx;
+
+	lockdep_assert_held(&lane->rx_lock);
+	if (!rx->large && may_resize(rx))
+		WRITE_ONCE(rx->large, true);
+	else if (rx->large && large)
+		rx->most = min_t(u16, 2 * rx->most, lane->limits.depth);
+}
+
+/* Take a buffer that is not in use, if one more may be; or NULL. */
+static struct rchar_rxbuf *rx_take_idle(struct rchar_lane *lane)
+{
+	struct rchar_lane_rx *rx = &lane->rx;
+	struct rchar_rxbuf *rxb = NULL;
+
+	spin_lock_bh(&lane->rx_lock);
+	if (rx->nr < rx->most && lane->rx_open)
+		rxb = list_first_entry_or_null(&rx->idle, struct rchar_rxbuf, entry);
+	if (rxb) {
+		list_del(&rxb->entry);
+		rx->nr++;
+	}
+	spin_unlock_bh(&lane->rx_lock);
+	return rxb;
+}
+
+/* A buffer has been used. Returns false if there are enough without it. */
+static bool rx_used(struct rchar_lane *lane, const struct rchar_rxbuf *rxb,
+		    const struct rchar_hdr *hdr)
+{
+	struct rchar_lane_rx *rx = &lane->rx;
+	bool want = hdr->flags & RCHAR_FRAME_WANT, keep;
+
+	spin_lock_bh(&lane->rx_lock);
+	rx->frames++;
+	rx->posted[rxb->large]--;
+	if (want || hdr->len > RCHAR_WIRE_SMALL)
+		rx->used_at = jiffies;
+	if (want)
+		rx_grow(lane, rxb->large);
+	keep = rx->nr <= rx->most;
+	spin_unlock_bh(&lane->rx_lock);
+	return keep;
+}
+
+static void rx_retire(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+{
+	rchar_rxbuf_empty(rxb, lane->cm_id->device);
+	spin_lock_bh(&lane->rx_lock);
+	lane->rx.nr--;
+	list_add(&rxb->entry, &lane->rx.idle);
+	spin_unlock_bh(&lane->rx_lock);
 }
 
 /**
  * rchar_lane_repost() - return a buffer to the queue pair, with new chunks for those taken
  * @lane: the lane
  * @rxb: the buffer
+ * @hdr: header of the frame that was in the buffer: the peer may ask for more buffers there
+ *
+ * Posts one more buffer while the peer has use for it, or none if there are too many.
+ *
+ * Context: any but hard interrupt. If there is no memory, the buffer is posted later, and
+ * rchar_lane_ops.reposted() is called then.
+ */
+void rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
+		       const struct rchar_hdr *hdr)
+{
+	struct rchar_rxbuf *more;
+
+	if (!rx_used(lane, rxb, hdr)) {
+		rx_retire(lane, rxb);
+		return;
+	}
+	post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN);
+	more = rx_take_idle(lane);
+	if (more)
+		post_rxbuf(lane, more, GFP_NOWAIT | __GFP_NOWARN);
+}
+
+/**
+ * rchar_lane_rx_fresh() - take account of the buffers that were posted since the last call
+ * @lane: the lane
+ * @fresh: set to the credits to grant for these buffers
+ *
+ * Context: any but hard interrupt, with the flow's lock held.
+ * Return: the number of receive buffers at present.
+ */
+u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh)
+{
+	u16 most;
+
+	spin_lock_bh(&lane->rx_lock);
+	*fresh = lane->rx.fresh;
+	lane->rx.fresh = (struct rchar_credits){};
+	most = lane->rx.most;
+	spin_unlock_bh(&lane->rx_lock);
+	return most;
+}
+
+/**
+ * rchar_lane_rx_trim() - go back to few small buffers if the lane is idle
+ * @lane: the lane
+ *
+ * A receive queue gives no buffer back but by a frame. So the peer has to use the large ones up.
  *
  * Context: any but hard interrupt.
- * Return: true when the buffer is posted, so that the peer earns a credit. Otherwise the lane is
- * being torn down, or rchar_lane_ops.reposted() is called later.
+ * Return: true if the peer should be asked to do so.
  */
-bool rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+bool rchar_lane_rx_trim(struct rchar_lane *lane)
 {
-	return post_rxbuf(lane, rxb, GFP_NOWAIT | __GFP_NOWARN);
+	struct rchar_lane_rx *rx = &lane->rx;
+	bool trim;
+
+	spin_lock_bh(&lane->rx_lock);
+	if (rx->frames > BUSY_FRAMES)
+		rx->used_at = jiffies;
+	rx->frames = 0;
+	if (rx->large && may_resize(rx) &&
+	    time_after(jiffies, rx->used_at + msecs_to_jiffies(IDLE_MS))) {
+		WRITE_ONCE(rx->large, false);
+		rx->most = min_t(u16, RCHAR_LANE_IDLE, lane->limits.depth);
+	}
+	trim = !rx->large && rx->posted[1];
+	spin_unlock_bh(&lane->rx_lock);
+	return trim;
 }
 
 /* ---- set-up and teardown ---- */
@@ -84,6 +239,7 @@ int rchar_lane_rx_init(struct rchar_lane *lane)
 
 	spin_lock_init(&lane->rx_lock);
 	INIT_LIST_HEAD(&lane->refill);
+	INIT_LIST_HEAD(&lane->rx.idle);
 	INIT_WORK(&lane->refill_work, refill_work);
 	lane->rxbufs = kcalloc(RCHAR_LANE_DEPTH, sizeof(*lane->rxbufs), GFP_KERNEL);
 	lane->hdrs = kcalloc(RCHAR_LANE_DEPTH, sizeof(*lane->hdrs), GFP_KERNEL);
@@ -106,8 +262,25 @@ void rchar_lane_rx_free(struct rchar_lane *lane)
 	kfree(lane->hdrs);
 }
 
+static int open_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
+{
+	struct ib_device *dev = lane->cm_id->device;
+	int ret;
+
+	rchar_rxbuf_resize(rxb, dev, false, lane->limits.chunks);
+	ret = rchar_rxbuf_fill(rxb, dev, GFP_KERNEL);
+	if (ret)
+		return ret;
+	spin_lock_bh(&lane->rx_lock);
+	ret = post_counted(lane, rxb);
+	spin_unlock_bh(&lane->rx_lock);
+	if (ret)
+		pr_warn_ratelimited("%s: ib_post_recv() failed with %d\n", lane->device, ret);
+	return ret;
+}
+
 /**
- * rchar_lane_rx_open() - post all receive buffers
+ * rchar_lane_rx_open() - post the receive buffers of an idle lane
  * @lane: a lane with its queue pair
  *
  * Context: process.
@@ -116,6 +289,7 @@ void rchar_lane_rx_free(struct rchar_lane *lane)
 int rchar_lane_rx_open(struct rchar_lane *lane)
 {
 	struct ib_device *dev = lane->cm_id->device;
+	struct rchar_rxbuf *rxb;
 	int i, ret;
 
 	ret = rchar_dma_map(dev, lane->hdrs, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
@@ -124,26 +298,23 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 		return ret;
 	lane->hdrs_mapped = true;
 	lane->rx_open = true;
+	lane->rx.most = min_t(u16, RCHAR_LANE_IDLE, lane->limits.depth);
+	lane->rx.used_at = jiffies;
 	for (i = 0; i < lane->limits.depth; i++) {
-		struct rchar_rxbuf *rxb = &lane->rxbufs[i];
-
+		rxb = &lane->rxbufs[i];
 		rxb->dev = dev;
-		rxb->nr_chunks = lane->limits.chunks;
 		rxb->joined = lane->limits.joined;
 		rxb->hdr_len = lane->encrypted ? sizeof(*rxb->hdr) : sizeof(rxb->hdr->hdr);
 		rxb->hdr_dma = lane->hdrs_dma + i * sizeof(*lane->hdrs);
-		ret = rchar_rxbuf_fill(rxb, dev, GFP_KERNEL);
+		list_add_tail(&rxb->entry, &lane->rx.idle);
+	}
+	while ((rxb = rx_take_idle(lane))) {
+		ret = open_one(lane, rxb);
 		if (ret)
 			return ret;
-		spin_lock_bh(&lane->rx_lock);
-		ret = lane_rx_post_one(lane, rxb);
-		spin_unlock_bh(&lane->rx_lock);
-		if (ret) {
-			pr_warn_ratelimited("%s: ib_post_recv() failed with %d\n", lane->device,
-					    ret);
-			return ret;
-		}
 	}
+	/* Private data tells the peer of these. */
+	lane->rx.fresh = (struct rchar_credits){};
 	return 0;
 }
 

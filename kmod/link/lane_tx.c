@@ -147,9 +147,15 @@ static bool registers(const struct rchar_lane *lane, const struct rchar_txbuf *t
 void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack)
 {
 	struct rchar_lane_tx *tx = &lane->tx;
+	bool large;
 
 	lockdep_assert_held(lane->sq.lock);
-	txb->hdr.credits = rchar_credit_send(&tx->credit);
+	txb->hdr.credits = rchar_credit_send(&tx->credit, &large);
+	txb->hdr.flags &= ~RCHAR_FRAME_LANE;
+	if (txb->hdr.credits && large)
+		txb->hdr.flags |= RCHAR_FRAME_LARGE;
+	if (tx->want)
+		txb->hdr.flags |= RCHAR_FRAME_WANT;
 	txb->hdr.ack = ack;
 	rchar_hdr_encode(&txb->wire, &txb->hdr);
 	rchar_txbuf_get(txb);

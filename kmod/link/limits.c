@@ -14,7 +14,7 @@
  */
 #define EXTRA_WR (RCHAR_MR_BATCH + 3)
 /* With fewer frames and one-sided requests a lane is not worth having; no adapter is known. */
-#define WR_MIN	 24
+#define WR_MIN	 23
 
 /* What the device says, or what a test says for the device. */
 static u32 said(int value, enum rchar_limit limit)

@@ -10,14 +10,16 @@
 
 struct ib_device;
 
-/* Receive buffers of a lane: 2 MiB with 64 KiB frames. */
+/* Receive buffers of a busy lane: 2 MiB with 64 KiB frames. */
 #define RCHAR_LANE_DEPTH     32
+/* Receive buffers of an idle lane, which are small: 32 KiB. */
+#define RCHAR_LANE_IDLE	     8
 /* Frames that the send queue holds at most. */
-#define RCHAR_LANE_SQ	     128
+#define RCHAR_LANE_SQ	     32
 /* RDMA READs in flight that this host requests for each direction. */
 #define RCHAR_LANE_RD_ATOMIC 16
 /* One-sided work requests that may be in the send queue at once. */
-#define RCHAR_LANE_ONESIDED  64
+#define RCHAR_LANE_ONESIDED  16
 /* SGEs of local memory in one one-sided work request. */
 #define RCHAR_ONESIDED_SGE   8
 
@@ -26,7 +28,7 @@ struct ib_device;
  * @frame_size: payload bytes of a frame in either direction
  * @chunks: chunks of a receive buffer
  * @joined: one SGE receives header and payload: the device allows no second one
- * @depth: receive buffers
+ * @depth: the most receive buffers
  * @frames: work requests for frames in the send queue; a frame that announces memory has two
  * @onesided: one-sided work requests in the send queue
  * @send_sge: SGEs that any work request in the send queue may have

@@ -164,6 +164,8 @@ static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 	} else if (silent >= RCHAR_LINK_KEEPALIVE_MS * 3 / 4) {
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
 	}
+	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && rchar_lane_rx_trim(lane))
+		rchar_flow_control(lane->flow, lane, RCHAR_OP_TRIM);
 }
 
 /* Fail a lane that is UP while the other lanes have not come up in time. */

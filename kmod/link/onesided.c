@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "onesided.h"
+#include <linux/slab.h>
 #include "base/inject.h"
 #include "base/trace.h"
 #include "dma.h"
@@ -188,7 +189,7 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	r->cqe.done = rdma_done;
 	onesided_fill_wr(r, offset & (block - 1), rchar_keys_at(io->keys, offset));
 	rchar_sq_begin(&lane->sq);
-	list_del(&r->entry);
+	list_move_tail(&r->entry, &lane->onesided.busy);
 	lane->onesided.used++;
 	lane->onesided.reads += !io->write;
 	io->outstanding++;
@@ -199,7 +200,7 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	rchar_sq_end(&lane->sq);
 	lane->onesided.used--;
 	lane->onesided.reads -= !io->write;
-	list_add(&r->entry, &lane->onesided.idle);
+	list_move(&r->entry, &lane->onesided.idle);
 	onesided_unmap(r, lane->cm_id->device);
 	r->io = NULL;
 	io->failed = true;
@@ -208,10 +209,26 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	return 0;
 }
 
-static bool may_post(const struct rchar_lane *lane, bool write)
+/*
+ * Is there a work request that is not in use? If there is no memory for another one, a later
+ * completion frees one: a lane has at least one.
+ */
+static bool have_wr(struct rchar_lane *lane)
+{
+	struct rchar_onesided_wr *r;
+
+	if (!list_empty(&lane->onesided.idle))
+		return true;
+	r = kzalloc(sizeof(*r), GFP_NOWAIT | __GFP_NOWARN);
+	if (r)
+		list_add(&r->entry, &lane->onesided.idle);
+	return r;
+}
+
+static bool may_post(struct rchar_lane *lane, bool write)
 {
 	return lane->sq.ready && lane->sq.open && lane->onesided.used < lane->limits.onesided &&
-	       (write || lane->onesided.reads < lane->onesided.reads_max);
+	       (write || lane->onesided.reads < lane->onesided.reads_max) && have_wr(lane);
 }
 
 /* The operation has failed too often, and none of its work requests is in a send queue. */
@@ -387,7 +404,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	lockdep_assert_held(&flow->lock);
 	onesided_unmap(r, lane->cm_id->device);
 	r->io = NULL;
-	list_add(&r->entry, &lane->onesided.idle);
+	list_move(&r->entry, &lane->onesided.idle);
 	lane->onesided.used--;
 	lane->onesided.reads -= !io->write;
 	rchar_sq_end(&lane->sq);
@@ -466,18 +483,14 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 void rchar_onesided_reap(struct rchar_lane *lane)
 {
+	struct rchar_onesided_wr *r, *tmp;
 	struct rchar_flow *flow = lane->flow;
 	struct rchar_io *io;
 	LIST_HEAD(ended);
-	int i;
 
-	if (!lane->onesided.slots)
-		return;
 	spin_lock_bh(&flow->lock);
-	for (i = 0; i < RCHAR_LANE_ONESIDED; i++) {
-		if (!lane->onesided.slots[i].io)
-			continue;
-		io = complete_one(flow, lane, &lane->onesided.slots[i], IB_WC_WR_FLUSH_ERR);
+	list_for_each_entry_safe(r, tmp, &lane->onesided.busy, entry) {
+		io = complete_one(flow, lane, r, IB_WC_WR_FLUSH_ERR);
 		if (io)
 			list_add_tail(&io->entry, &ended);
 	}

@@ -6,6 +6,7 @@
 #include "base/ledger.h"
 #include "dma.h"
 #include "proto/seal.h"
+#include "proto/wire.h"
 
 static struct rchar_seg *rxbuf_new_seg(gfp_t gfp)
 {
@@ -22,10 +23,10 @@ static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp
 	struct page *chunk = rxb->chunks[i];
 
 	if (!chunk)
-		chunk = rchar_chunk_alloc(RCHAR_CHUNK_SIZE, gfp);
+		chunk = rchar_chunk_alloc(rxb->chunk_len, gfp);
 	if (!chunk)
 		return -ENOMEM;
-	if (rchar_dma_map_page(dev, chunk, 0, RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE, &rxb->dma[i])) {
+	if (rchar_dma_map_page(dev, chunk, 0, rxb->chunk_len, DMA_FROM_DEVICE, &rxb->dma[i])) {
 		if (!rxb->chunks[i])
 			rchar_chunk_free(chunk);
 		return -ENOMEM;
@@ -38,7 +39,45 @@ static int fill_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev, gfp
 static void unmap_chunk(struct rchar_rxbuf *rxb, int i, struct ib_device *dev)
 {
 	if (!(rxb->unmapped & BIT(i)))
-		rchar_dma_unmap(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		rchar_dma_unmap(dev, rxb->dma[i], rxb->chunk_len, DMA_FROM_DEVICE);
+}
+
+static void free_chunks(struct rchar_rxbuf *rxb, struct ib_device *dev)
+{
+	int i;
+
+	for (i = 0; i < rxb->nr_chunks; i++) {
+		if (!rxb->chunks[i])
+			continue;
+		unmap_chunk(rxb, i, dev);
+		rchar_chunk_free(rxb->chunks[i]);
+		rxb->chunks[i] = NULL;
+	}
+	rxb->unmapped = 0;
+}
+
+/**
+ * rchar_rxbuf_resize() - set the size of a buffer
+ * @rxb: the buffer, not posted
+ * @dev: the device of the buffer
+ * @large: the buffer shall hold any frame
+ * @nr_chunks: chunks of a large buffer
+ *
+ * Frees the chunks if they have another size. A small joined buffer has a whole chunk, as the
+ * header must fit, too.
+ */
+void rchar_rxbuf_resize(struct rchar_rxbuf *rxb, struct ib_device *dev, bool large, u8 nr_chunks)
+{
+	u32 chunk_len = large || rxb->joined ? RCHAR_CHUNK_SIZE : RCHAR_WIRE_SMALL;
+
+	rxb->large = large;
+	if (!large)
+		nr_chunks = 1;
+	if (rxb->chunk_len == chunk_len && rxb->nr_chunks == nr_chunks)
+		return;
+	free_chunks(rxb, dev);
+	rxb->chunk_len = chunk_len;
+	rxb->nr_chunks = nr_chunks;
 }
 
 /**
@@ -65,21 +104,12 @@ int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp)
 
 /**
  * rchar_rxbuf_empty() - free the contents of a buffer
- * @rxb: the buffer; its queue pair is drained
+ * @rxb: the buffer, not posted, or its queue pair is drained
  * @dev: the device of the buffer
  */
 void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev)
 {
-	int i;
-
-	for (i = 0; i < rxb->nr_chunks; i++) {
-		if (!rxb->chunks[i])
-			continue;
-		unmap_chunk(rxb, i, dev);
-		rchar_chunk_free(rxb->chunks[i]);
-		rxb->chunks[i] = NULL;
-	}
-	rxb->unmapped = 0;
+	free_chunks(rxb, dev);
 	if (rxb->seg)
 		rchar_seg_free(rxb->seg);
 	rxb->seg = NULL;
@@ -107,7 +137,7 @@ void rchar_rxbuf_arrived(struct rchar_rxbuf *rxb, u32 len)
 	memcpy(rxb->hdr, chunk, rxb->hdr_len);
 	if (len > rxb->hdr_len)
 		memmove(chunk, chunk + rxb->hdr_len,
-			min_t(u32, len, RCHAR_CHUNK_SIZE) - rxb->hdr_len);
+			min_t(u32, len, rxb->chunk_len) - rxb->hdr_len);
 }
 
 /**
@@ -143,7 +173,7 @@ void rchar_rxbuf_sync_for_device(struct rchar_rxbuf *rxb, struct ib_device *dev)
 	if (!rxb->joined)
 		rchar_dma_sync_for_device(dev, rxb->hdr_dma, sizeof(*rxb->hdr), DMA_FROM_DEVICE);
 	for (i = 0; i < rxb->nr_chunks; i++)
-		rchar_dma_sync_for_device(dev, rxb->dma[i], RCHAR_CHUNK_SIZE, DMA_FROM_DEVICE);
+		rchar_dma_sync_for_device(dev, rxb->dma[i], rxb->chunk_len, DMA_FROM_DEVICE);
 }
 
 /**
@@ -224,7 +254,7 @@ struct rchar_seg *rchar_rxbuf_take(struct rchar_rxbuf *rxb, u32 len)
 	rxb->seg = NULL;
 	seg->end = len;
 	seg->nr_chunks = max_t(u32, DIV_ROUND_UP(len, RCHAR_CHUNK_SIZE), 1);
-	seg->capacity = seg->nr_chunks * RCHAR_CHUNK_SIZE;
+	seg->capacity = seg->nr_chunks * rxb->chunk_len;
 	for (i = 0; i < seg->nr_chunks; i++) {
 		unmap_chunk(rxb, i, rxb->dev);
 		seg->chunks[i] = rxb->chunks[i];

@@ -48,12 +48,15 @@ struct rchar_seg {
  * struct rchar_rxbuf - one receive buffer
  * @cqe: completion
  * @dev: the device that the buffer is mapped for
- * @entry: entry of rchar_lane.refill, while the buffer waits for memory
+ * @entry: entry of rchar_lane.refill, while the buffer waits for memory, or of
+ *	   rchar_lane_rx.idle
  * @hdr: header slot; the tag is used on encrypted lanes only
  * @hdr_dma: DMA address of @hdr
  * @hdr_len: bytes of the header on this lane
  * @invalidated: the frame that arrived has invalidated @invalidated_key
  * @invalidated_key: key of memory of this host
+ * @large: the buffer holds any frame; a small one holds RCHAR_WIRE_SMALL bytes of payload
+ * @chunk_len: bytes of each of @chunks that the device may fill
  * @joined: the device allows one SGE: it receives the header at the beginning of the first chunk
  * @nr_chunks: number of @chunks
  * @seg: segment for a session that takes chunks; allocated in advance
@@ -71,13 +74,16 @@ struct rchar_rxbuf {
 	bool invalidated;
 	u32 invalidated_key;
 	bool joined;
+	bool large;
 	u8 nr_chunks;
+	u32 chunk_len;
 	struct rchar_seg *seg;
 	struct page *chunks[RCHAR_FRAME_CHUNKS];
 	u64 dma[RCHAR_FRAME_CHUNKS];
 	u8 unmapped;
 };
 
+void rchar_rxbuf_resize(struct rchar_rxbuf *rxb, struct ib_device *dev, bool large, u8 nr_chunks);
 int rchar_rxbuf_fill(struct rchar_rxbuf *rxb, struct ib_device *dev, gfp_t gfp);
 void rchar_rxbuf_empty(struct rchar_rxbuf *rxb, struct ib_device *dev);
 void rchar_rxbuf_arrived(struct rchar_rxbuf *rxb, u32 len);

@@ -225,11 +225,11 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 	     nla_put_u32(skb, RCHAR_A_LANE_DEVICE_PORT, lane->port) ||
 	     (admin && nla_put_u32(skb, RCHAR_A_LANE_QPN, lane->qpn)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_TX_CREDITS,
-			 data_race(lane->tx.credit.tx)) || /* a hint */
+			 data_race(rchar_credits_total(&lane->tx.credit.tx))) || /* a hint */
 	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED,
 			 data_race(lane->flow->nr_queued)) || /* a hint */
 	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->flow->traffic->tx_max)) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, lane->limits.depth)))
+	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, data_race(lane->rx.nr)))) /* a hint */
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -25,6 +25,7 @@ static const struct op_rule rules[RCHAR_OP_MAX] = {
 	[RCHAR_OP_CREDIT] = { "CREDIT", 0, 0, 0, false },
 	[RCHAR_OP_PING] = { "PING", 0, 0, 0, false },
 	[RCHAR_OP_PONG] = { "PONG", 0, 0, 0, false },
+	[RCHAR_OP_TRIM] = { "TRIM", 0, 0, 0, false },
 	[RCHAR_OP_OPEN] = { "OPEN", sizeof(struct rchar_wire_open), sizeof(struct rchar_wire_open),
 			    RCHAR_FRAME_ACK, true },
 	[RCHAR_OP_OPENED] = { "OPENED", sizeof(struct rchar_wire_opened),
@@ -110,7 +111,7 @@ enum rchar_frame_error rchar_hdr_check(const struct rchar_hdr *hdr, u32 byte_len
 		return RCHAR_FRAME_SHORT;
 	if (!rule)
 		return RCHAR_FRAME_BAD_OP;
-	if (hdr->flags & ~rule->flags)
+	if (hdr->flags & ~(rule->flags | RCHAR_FRAME_LANE))
 		return RCHAR_FRAME_BAD_FLAGS;
 	if (hdr->len != byte_len - sizeof(struct rchar_wire_hdr) || hdr->len > max_payload ||
 	    hdr->len < rule->min_len || hdr->len > rule->max_len)

@@ -21,6 +21,10 @@
 /* Limits of the values that a peer may announce for its receive side. */
 #define RCHAR_WIRE_DEPTH_MIN	4
 #define RCHAR_WIRE_DEPTH_MAX	4096
+/* Credits that a host with RCHAR_CAP_GROWS may ever have granted at once. */
+#define RCHAR_WIRE_CREDITS_MAX	128
+/* Payload bytes of a small receive buffer; a large one has frame_size bytes. */
+#define RCHAR_WIRE_SMALL	4096
 #define RCHAR_WIRE_FRAME_MIN	1024
 #define RCHAR_WIRE_FRAME_MAX	(1u << 20)
 #define RCHAR_WIRE_LANES_MAX	16
@@ -47,7 +51,7 @@ struct rchar_wire_privdata {
 	__le32 epoch;	   /* chosen by the acceptor; 0: the initiator has no epoch */
 	__le32 attempt;	   /* counted by the initiator; echoed */
 	__le32 caps;	   /* RCHAR_CAP_*; unknown bits are ignored */
-	__le32 frame_size; /* payload bytes of each receive buffer */
+	__le32 frame_size; /* payload bytes of a (large) receive buffer */
 	__le16 depth;	   /* receive buffers posted: the peer's first credits */
 	__le16 key;	   /* id of the key that authenticates this; 0: none */
 	__le32 resume;	   /* next sequence number expected from the peer */
@@ -224,6 +228,7 @@ enum rchar_op {
 	RCHAR_OP_CREDIT, /* carries nothing but credits and ack */
 	RCHAR_OP_PING,	 /* the receiver answers at once with PONG */
 	RCHAR_OP_PONG,
+	RCHAR_OP_TRIM, /* the receiver uses up its credits for large buffers */
 	/* about a session: sequenced, replayed after a reconnect */
 	RCHAR_OP_OPEN = 16,
 	RCHAR_OP_OPENED,
@@ -247,6 +252,9 @@ enum rchar_op {
 #define RCHAR_FRAME_LAST    0x04 /* MSG: last fragment */
 #define RCHAR_FRAME_FLAGS   0x07 /* flags allowed in MSG */
 #define RCHAR_FRAME_INSTEAD 0x08 /* DATA: carries the bytes of the previous RNDV */
+#define RCHAR_FRAME_LARGE   0x10 /* of any op: the buffers that credits counts are large */
+#define RCHAR_FRAME_WANT    0x20 /* of any op: more or larger buffers would be used */
+#define RCHAR_FRAME_LANE    0x30 /* flags allowed in all ops; not those of a replayed frame */
 
 #define RCHAR_OPEN_NOSEND 0x01 /* opened read-only: as if FIN followed */
 #define RCHAR_OPEN_NORECV 0x02 /* opened write-only: as if STOP followed */
@@ -259,5 +267,6 @@ enum rchar_op {
 /* Capabilities. */
 #define RCHAR_CAP_ENCRYPTED  0x01 /* the connection is encrypted; reply: and so is this side */
 #define RCHAR_CAP_INVALIDATE 0x02 /* RNDV_DONE may be a SEND that invalidates the key of RNDV */
+#define RCHAR_CAP_GROWS	     0x04 /* the buffers posted at first are small; large ones may follow */
 
 #endif /* RCHAR_WIRE_H */

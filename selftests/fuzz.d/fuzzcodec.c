@@ -101,11 +101,11 @@ static const struct op {
 	u32 min;
 	u32 max;
 } ops[] = {
-	{ 1, 0, 48, 80 },     { 2, 0, 48, 48 },	 { 3, 0, 0, 0 },     { 4, 0, 0, 0 },
-	{ 5, 0, 0, 0 },	      { 16, 1, 40, 40 }, { 17, 1, 8, 24 },   { 18, 1, 8, 8 },
-	{ 19, 9, 1, ~0u },    { 20, 7, 1, ~0u }, { 21, 1, 0, 0 },    { 22, 1, 0, 0 },
-	{ 23, 1, 8, 8 },      { 24, 1, 0, 0 },	 { 25, 1, 16, ~0u }, { 26, 1, 32, 61472 },
-	{ 27, 1, 16, 61456 }, { 28, 1, 24, 24 }, { 29, 1, 8, 8 },
+	{ 1, 0, 48, 80 },     { 2, 0, 48, 48 },	    { 3, 0, 0, 0 },    { 4, 0, 0, 0 },
+	{ 5, 0, 0, 0 },	      { 6, 0, 0, 0 },	    { 16, 1, 40, 40 }, { 17, 1, 8, 24 },
+	{ 18, 1, 8, 8 },      { 19, 9, 1, ~0u },    { 20, 7, 1, ~0u }, { 21, 1, 0, 0 },
+	{ 22, 1, 0, 0 },      { 23, 1, 8, 8 },	    { 24, 1, 0, 0 },   { 25, 1, 16, ~0u },
+	{ 26, 1, 32, 61472 }, { 27, 1, 16, 61456 }, { 28, 1, 24, 24 }, { 29, 1, 8, 8 },
 };
 
 static bool header_fine(const u8 *p, size_t arrived, u32 room)
@@ -117,8 +117,8 @@ static bool header_fine(const u8 *p, size_t arrived, u32 room)
 		return false;
 	for (i = 0; i < ARRAY_SIZE(ops); i++)
 		if (ops[i].number == p[0])
-			return !(p[1] & ~ops[i].flags) && len >= ops[i].min && len <= ops[i].max &&
-			       (p[0] < 16 ? !session && !seq : session != 0);
+			return !(p[1] & ~(ops[i].flags | 0x30)) && len >= ops[i].min &&
+			       len <= ops[i].max && (p[0] < 16 ? !session && !seq : session != 0);
 	return false;
 }
 
@@ -338,24 +338,26 @@ static void check_conserved(const struct side *from, const struct side *to)
 {
 	unsigned int flight = to->head - to->tail;
 
-	CHECK(from->credit.tx + from->granted + to->credit.grant + flight + to->unposted ==
+	CHECK(rchar_credits_total(&from->credit.tx) + from->granted +
+		      rchar_credits_total(&to->credit.grant) + flight + to->unposted ==
 	      to->credit.rx_max);
-	CHECK(from->credit.tx <= from->credit.tx_max && to->credit.grant <= to->credit.rx_max);
+	CHECK(rchar_credits_total(&from->credit.tx) <= from->credit.tx_max &&
+	      rchar_credits_total(&to->credit.grant) <= to->credit.rx_max);
 }
 
 static bool send_frame(struct side *me, struct side *peer)
 {
-	bool data = me->to_send > 0;
-	u16 grant;
+	bool data = me->to_send > 0, large;
+	u16 tx = rchar_credits_total(&me->credit.tx), grant;
 
 	if (!data && !rchar_credit_due(&me->credit))
 		return false;
 	CHECK(rchar_credit_may_send(&me->credit) ==
-	      (me->credit.tx > 1 || (me->credit.tx == 1 && me->credit.grant > 0)));
+	      (tx > 1 || (tx == 1 && rchar_credits_total(&me->credit.grant))));
 	if (!rchar_credit_may_send(&me->credit))
 		return false;
 	CHECK(peer->head - peer->tail + peer->unposted < peer->credit.rx_max);
-	grant = rchar_credit_send(&me->credit);
+	grant = rchar_credit_send(&me->credit, &large);
 	peer->flight[peer->head++ % FLIGHT] = grant;
 	peer->granted += grant;
 	me->to_send -= data;
@@ -370,7 +372,7 @@ static bool receive_frame(struct side *me)
 		return false;
 	grant = me->flight[me->tail++ % FLIGHT];
 	me->granted -= grant;
-	CHECK(rchar_credit_receive(&me->credit, grant));
+	CHECK(rchar_credit_receive(&me->credit, grant, false));
 	me->unposted++;
 	return true;
 }
@@ -380,7 +382,7 @@ static bool post_buffer(struct side *me)
 	if (!me->unposted)
 		return false;
 	me->unposted--;
-	rchar_credit_posted(&me->credit);
+	rchar_credit_posted(&me->credit, 1, false);
 	return true;
 }
 
@@ -388,9 +390,9 @@ static bool post_buffer(struct side *me)
 static void forge_grant(struct side *me, u16 more)
 {
 	struct rchar_credit before = me->credit;
-	unsigned int most = before.tx_max - before.tx;
+	unsigned int most = before.tx_max - rchar_credits_total(&before.tx);
 
-	CHECK(!rchar_credit_receive(&me->credit, most + 1 + more));
+	CHECK(!rchar_credit_receive(&me->credit, most + 1 + more, false));
 	CHECK(!memcmp(&before, &me->credit, sizeof(before)));
 }
 
@@ -439,8 +441,8 @@ static void fuzz_credit(struct input *in)
 
 	a->head = a->tail = b->head = b->tail = 0;
 	a->granted = b->granted = a->unposted = b->unposted = a->to_send = b->to_send = 0;
-	rchar_credit_init(&a->credit, db, da);
-	rchar_credit_init(&b->credit, da, db);
+	rchar_credit_init(&a->credit, db, false, db, da, da);
+	rchar_credit_init(&b->credit, da, false, da, db, db);
 	first(in, 128);
 	while (in->left) {
 		u8 what = take8(in);

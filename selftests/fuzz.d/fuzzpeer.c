@@ -42,6 +42,8 @@ static void new_link(struct peer *p)
 		p->conn.frame_size = htole32(1024 + below(&p->rng, FRAME - 1024 + 1));
 	if (one_in(&p->rng, 10))
 		p->conn.depth = htole16(4 + below(&p->rng, DEPTH - 3));
+	if (one_in(&p->rng, 2))
+		p->conn.caps = htole32(RCHAR_CAP_GROWS);
 	p->next_id = one_in(&p->rng, 4) ? -below(&p->rng, 20) : 1;
 	memset(p->acks, 0, sizeof(p->acks));
 	forget_sessions(p);
@@ -188,6 +190,8 @@ static struct rchar_wire_privdata reply_of(struct peer *p, const struct rchar_wi
 
 	reply.frame_size = htole32(FRAME);
 	reply.depth = htole16(DEPTH);
+	/* A key of user space is not one that a SEND may invalidate. */
+	reply.caps &= htole32(RCHAR_CAP_ENCRYPTED | (one_in(&p->rng, 2) ? RCHAR_CAP_GROWS : 0));
 	memset(reply.nonce, 0x33, sizeof(reply.nonce));
 	if (p->conn.epoch && old->link_id == p->conn.link_id && old->epoch == p->conn.epoch) {
 		reply.resume = htole32(p->acks[0]);

@@ -157,7 +157,8 @@ static void sign(struct peer *p, struct lane *l)
 	l->keyed = true;
 	l->encrypted = p->encrypted;
 	t->request.key = htole16(fuzz_key.id);
-	t->request.caps = l->encrypted ? htole32(RCHAR_CAP_ENCRYPTED) : 0;
+	if (l->encrypted)
+		t->request.caps |= htole32(RCHAR_CAP_ENCRYPTED);
 	l->c.qp = l->c.id->qp;
 	psk_ends(t, &l->c, true);
 	psk_request_tag(t->request.nonce + PSK_TAG_AT, t, &fuzz_key);
@@ -203,6 +204,8 @@ int dial_any(struct peer *p, struct lane *l, const struct rchar_wire_privdata *r
 		seal_begin(&l->seal, l->said.initiator_public);
 	}
 	l->credits = le16toh(l->c.reply.depth);
+	l->small = l->c.reply.caps & htole32(RCHAR_CAP_GROWS) ? l->credits : 0;
+	l->grows = l->said.request.caps & htole32(RCHAR_CAP_GROWS);
 	return event;
 }
 
@@ -228,6 +231,8 @@ int answer_any(struct peer *p, struct lane *l, struct rdma_cm_id *id,
 		  le32toh(rep->frame_size), le16toh(rep->depth), le32toh(rep->resume), len);
 	atomic_fetch_add(&shared->count[REQUESTS], 1);
 	l->credits = le16toh(p->conn.depth);
+	l->small = p->conn.caps & htole32(RCHAR_CAP_GROWS) ? l->credits : 0;
+	l->grows = rep->caps & htole32(RCHAR_CAP_GROWS);
 	return rdma_accept(id, &param);
 }
 
@@ -349,6 +354,8 @@ static bool post_buffer(struct peer *p, struct lane *l, uint8_t *buf, int len, i
 
 	atomic_fetch_add(&shared->count[FRAMES], 1);
 	l->credits--;
+	if (l->small)
+		l->small--;
 	return post(p, l, &wr);
 }
 

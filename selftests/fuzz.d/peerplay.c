@@ -133,6 +133,32 @@ static bool has_credit(struct peer *p, struct lane *l)
 	       (l->credits >= 2 || (p->mood.mutate && one_in(&p->rng, p->mood.mutate)));
 }
 
+/* Ours are all large, but the peer takes the first ones for small if we said so. */
+static void grant(struct peer *p, struct lane *l, struct frame *f)
+{
+	if (f->h.credits && l->grows && !one_in(&p->rng, 400))
+		f->h.flags |= RCHAR_FRAME_LARGE;
+	if (one_in(&p->rng, 30))
+		f->h.flags |= RCHAR_FRAME_WANT;
+}
+
+/* Uses the small buffers up, and asks for large ones. */
+static bool has_large(struct peer *p, struct lane *l)
+{
+	struct frame f;
+	int i;
+
+	for (i = 0; l->small > 0 && i < 64; i++) {
+		if (!has_credit(p, l))
+			return false;
+		fill(&l->c, &f, RCHAR_OP_PING, 0, 0);
+		grant(p, l, &f);
+		f.h.flags |= RCHAR_FRAME_WANT;
+		post_bytes(p, l, &f, sizeof(f.h));
+	}
+	return !l->small;
+}
+
 /*
  * The header of a frame of that session, 0: of the lane. False when it may not be sent now:
  * nothing must be said of it then.
@@ -140,9 +166,12 @@ static bool has_credit(struct peer *p, struct lane *l)
 static bool begin(struct peer *p, struct lane *l, struct frame *f, int op, const struct session *s,
 		  uint32_t len)
 {
+	if (len > RCHAR_WIRE_SMALL && !has_large(p, l) && !one_in(&p->rng, 200))
+		return false;
 	if (!has_credit(p, l))
 		return false;
 	fill(&l->c, f, op, s ? s->id : 0, len);
+	grant(p, l, f);
 	if (s)
 		f->h.window = htole32(s->given);
 	if (s && one_in(&p->rng, 4))
@@ -206,11 +235,14 @@ void replay(struct peer *p, struct lane *l)
 	while (l->c.seq != next && next - l->c.seq < KEPT && !l->c.gone) {
 		struct frame *f = &p->kept[l - p->lanes][l->c.seq % KEPT];
 
-		if (le32toh(f->h.seq) != l->c.seq || !has_credit(p, l))
+		if (le32toh(f->h.seq) != l->c.seq || !has_credit(p, l) ||
+		    (le32toh(f->h.len) > RCHAR_WIRE_SMALL && !has_large(p, l)))
 			return;
 		f->h.ack = htole32(l->c.ack);
 		f->h.credits = htole16(l->c.granted);
 		l->c.granted = 0;
+		f->h.flags &= ~RCHAR_FRAME_LANE;
+		grant(p, l, f);
 		post_bytes(p, l, f, sizeof(f->h) + le32toh(f->h.len));
 		l->c.seq++;
 	}
@@ -652,6 +684,8 @@ void heard(struct peer *p, struct lane *l, const struct frame *f, uint32_t len)
 {
 	struct session *s;
 
+	if (!(f->h.flags & RCHAR_FRAME_LARGE) && l->small == l->credits)
+		l->small += le16toh(f->h.credits);
 	l->credits += le16toh(f->h.credits);
 	if (f->h.op == RCHAR_OP_READY)
 		l->up = true;
@@ -757,7 +791,7 @@ static void play_wrong(struct peer *p, struct session *s)
 
 static void play_lane(struct peer *p, struct lane *l)
 {
-	static const int ops[] = { RCHAR_OP_CREDIT, RCHAR_OP_PING, RCHAR_OP_PONG, RCHAR_OP_CREDIT };
+	static const int ops[] = { RCHAR_OP_CREDIT, RCHAR_OP_PING, RCHAR_OP_PONG, RCHAR_OP_TRIM };
 	struct frame f;
 
 	if (p->mood.mutate && one_in(&p->rng, p->mood.mutate)) {

@@ -39,6 +39,8 @@ struct lane {
 	bool up;	       /* greeted */
 	bool greeted;	       /* just now, by who called: what it lacks comes next */
 	int credits;	       /* frames that we may send */
+	int small;	       /* the first of them are for small buffers */
+	bool grows;	       /* we said RCHAR_CAP_GROWS: what we grant at first is small */
 	int under_way;	       /* sends that have not completed */
 	unsigned int withheld; /* buffers that the module is not told of */
 	uint32_t own_key;      /* of own_memory, for the module */

@@ -127,6 +127,10 @@ static void credits_many(struct frame *f)
 {
 	f->h.credits = 0xffff;
 }
+static void credits_large(struct frame *f)
+{
+	f->h.flags = RCHAR_FRAME_LARGE;
+}
 static void credits_one(struct frame *f)
 {
 	f->h.credits = htole16(DEPTH);
@@ -195,7 +199,7 @@ static void frames(void)
 	struct frame f;
 
 	breaks("op_0", 0, 0, 0, NULL);
-	breaks("op_6", 6, 0, 0, NULL);
+	breaks("op_7", 7, 0, 0, NULL);
 	breaks("op_255", 255, 1, 0, NULL);
 	breaks("unknown_flags", RCHAR_OP_PING, 0, 0, flags_80);
 	breaks("length_larger_than_the_frame", RCHAR_OP_DATA, 1, 10, len_more);
@@ -210,6 +214,7 @@ static void frames(void)
 	breaks("ack_that_goes_back", RCHAR_OP_PING, 0, 0, ack_behind);
 	breaks("credits_65535", RCHAR_OP_PING, 0, 0, credits_many);
 	breaks("credits_for_buffers_never_used", RCHAR_OP_PING, 0, 0, credits_one);
+	breaks("credits_for_large_buffers_by_who_has_one_size", RCHAR_OP_PING, 0, 0, credits_large);
 	breaks("second_hello", RCHAR_OP_HELLO, 0, sizeof(struct rchar_wire_hello), NULL);
 	breaks("ready_from_the_initiator", RCHAR_OP_READY, 0, sizeof(struct rchar_wire_hello),
 	       NULL);
@@ -239,6 +244,29 @@ static void frames(void)
 	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED)
 		bail("connect");
 	result("hello_with_a_wrong_nonce", !hello(&c, 1) && disconnected(&c));
+	hang_up(&c);
+
+	/* The module has credits for small buffers left when the large ones begin. */
+	good_request(&req);
+	req.caps = htole32(RCHAR_CAP_GROWS);
+	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED || !hello(&c, 0))
+		bail("connect");
+	fill(&c, &f, RCHAR_OP_PING, 0, 0);
+	f.h.flags = RCHAR_FRAME_LARGE;
+	send_frame(&c, &f);
+	result("buffers_that_become_large", receive_op(&c, &f, RCHAR_OP_PONG));
+	result("and_small_again_before_their_turn", alive(&c) == false && disconnected(&c));
+	hang_up(&c);
+
+	/* All credits for large buffers are used up on demand, and not one more. */
+	good_request(&req);
+	req.caps = htole32(RCHAR_CAP_GROWS);
+	req.depth = htole16(RCHAR_WIRE_DEPTH_MIN);
+	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED || !hello(&c, 0))
+		bail("connect");
+	fill(&c, &f, RCHAR_OP_TRIM, 0, 0);
+	send_frame(&c, &f);
+	result("trim_by_who_has_no_large_buffers", alive(&c) && alive(&c));
 	hang_up(&c);
 
 	good_request(&req);

@@ -144,6 +144,9 @@ static bool session(struct conn *c, struct seal *s, const char *name, int type)
 		printf("# reason %d\n", c->reject_reason);
 		bail("an encrypted handshake");
 	}
+	/* Calls with bytes do not fit in the small buffers that are there at first. */
+	if (type == RCHAR_TYPE_MEMORY)
+		use_up_small(c);
 	send_open(c, name, type, 0);
 	return receive_op(c, &f, RCHAR_OP_OPENED);
 }

@@ -84,6 +84,7 @@ struct frame *fill_ready(struct conn *c, struct frame *f, const uint8_t *mac);
 void send_frame(struct conn *c, struct frame *f);
 int receive(struct conn *c, struct frame *f, int ms);
 int receive_op(struct conn *c, struct frame *f, int op);
+void use_up_small(struct conn *c);
 void link_up(struct conn *c, struct rchar_wire_privdata *next);
 void connect_well(struct conn *c);
 void accept_well(struct conn *c, const char *port);

@@ -118,13 +118,14 @@ readers_got_what_was_good() {
 }
 
 everything_was_counted() {
+	note "$(rchar -j version | grep -o '"[a-z_]*\(bad\|denied\)[a-z_]*":[0-9]*' | tr '\n' ' ')"
 	[ "$(counter a 'rchar -j version' requests_bad)" = 16 ]
 	[ "$(counter a 'rchar -j version' requests_denied)" = 1 ]
 	# Every frame that breaks the connection but the one that never came.
-	[ "$(counter a 'rchar -j version' bad_frames)" = 76 ]
+	[ "$(counter a 'rchar -j version' bad_frames)" = 78 ]
 }
 
-ksft_n=$((63 + nkeys + nlanes + nrndv + nturns + nhandshake + nreq))
+ksft_n=$((67 + nkeys + nlanes + nrndv + nturns + nhandshake + nreq))
 [ $ret = 0 ] || ksft_failed=1
 run honest_traffic_was_not_touched
 run memory_was_not_touched

@@ -159,7 +159,38 @@ rchar_perf_measures() {
 	done
 }
 
-plan 14
+most_buffers() { rchar -j link -d | grep -o '"depth":[0-9]*' | cut -d: -f2 | sort -n | tail -n1; }
+has_buffers() { [ "$(most_buffers)" = "$1" ]; } # NUMBER
+
+# An idle lane has 8 small buffers, a busy one up to 32 large ones. What the peer sends while they
+# change arrives; so does a frame that needs a large buffer where there are small ones only.
+receive_buffers_follow_use() {
+	rchar add grow stream listen 10.0.0.1
+	on b rchar -w $limit add grow stream connect 10.0.0.1
+	until_true has_buffers 8
+	rio duplex /dev/rchar/grow 50 33554432 &
+	local here=$!
+	on b rio duplex /dev/rchar/grow 51 33554432 &
+	until_true has_buffers 32
+	wait $!
+	wait $here
+	until_true has_buffers 8
+	transfer_grow 1000 52
+	has_buffers 8
+	transfer_grow 65536 53
+	until_true has_buffers 8
+	on b rchar del grow
+	rchar del grow
+}
+
+transfer_grow() { # BYTES SEED
+	rio read /dev/rchar/grow "$2" >"/tmp/got.$2" &
+	on b rio write /dev/rchar/grow "$2" "$1"
+	wait $!
+	[ "$(cat "/tmp/got.$2")" = "$1" ]
+}
+
+plan 15
 run link_comes_up
 run link_local_addresses_connect
 run sizes_around_borders
@@ -173,6 +204,7 @@ run remote_name_and_from_address
 run rdma_carried_it
 run no_credit_was_ever_missed
 run rchar_perf_measures
+run receive_buffers_follow_use
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
 run delete_all
 finish

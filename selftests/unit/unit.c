@@ -100,7 +100,7 @@ TEST(every_wrong_field_has_its_error)
 	h = (struct rchar_hdr){ .op = RCHAR_OP_CREDIT, .seq = 1 };
 	CHECK(rchar_hdr_check(&h, 24, 16384) == RCHAR_FRAME_BAD_SEQ);
 	for (op = 0; op < 256; op++) {
-		bool known = (op >= RCHAR_OP_HELLO && op <= RCHAR_OP_PONG) ||
+		bool known = (op >= RCHAR_OP_HELLO && op <= RCHAR_OP_TRIM) ||
 			     (op >= RCHAR_OP_OPEN && op < RCHAR_OP_MAX);
 
 		h = (struct rchar_hdr){ .op = op };
@@ -654,32 +654,74 @@ TEST(every_changed_bit_of_a_sealed_frame_is_noticed)
 
 /* ---- credits ---- */
 
+static void credits(struct rchar_credit *c, u16 tx, u16 rx)
+{
+	rchar_credit_init(c, tx, false, tx, rx, rx);
+}
+
 TEST(last_credit_only_carries_a_grant)
 {
 	struct rchar_credit c;
+	bool large;
 
-	rchar_credit_init(&c, 2, 8);
+	credits(&c, 2, 8);
 	CHECK(rchar_credit_may_send(&c));
-	rchar_credit_send(&c);
-	CHECK(c.tx == 1 && !rchar_credit_may_send(&c));
-	rchar_credit_posted(&c);
+	rchar_credit_send(&c, &large);
+	CHECK(rchar_credits_total(&c.tx) == 1 && !rchar_credit_may_send(&c));
+	rchar_credit_posted(&c, 1, false);
 	CHECK(rchar_credit_may_send(&c));
-	CHECK(rchar_credit_send(&c) == 1 && c.tx == 0 && c.grant == 0);
-	rchar_credit_posted(&c);
+	CHECK(rchar_credit_send(&c, &large) == 1 && !large);
+	CHECK(!rchar_credits_total(&c.tx) && !rchar_credits_total(&c.grant));
+	rchar_credit_posted(&c, 1, false);
 	CHECK(!rchar_credit_may_send(&c));
 }
 
 TEST(more_credits_than_buffers_are_refused)
 {
 	struct rchar_credit c;
+	bool large;
 
-	rchar_credit_init(&c, 64, 64);
-	CHECK(!rchar_credit_receive(&c, 1));
-	CHECK(rchar_credit_receive(&c, 0));
-	rchar_credit_send(&c);
-	CHECK(!rchar_credit_receive(&c, 2));
-	CHECK(!rchar_credit_receive(&c, 65535));
-	CHECK(rchar_credit_receive(&c, 1) && c.tx == 64);
+	credits(&c, 64, 64);
+	CHECK(!rchar_credit_receive(&c, 1, false));
+	CHECK(rchar_credit_receive(&c, 0, false));
+	rchar_credit_send(&c, &large);
+	CHECK(!rchar_credit_receive(&c, 2, false));
+	CHECK(!rchar_credit_receive(&c, 65535, false));
+	CHECK(rchar_credit_receive(&c, 1, false) && rchar_credits_total(&c.tx) == 64);
+}
+
+TEST(credits_keep_the_order_of_their_buffers)
+{
+	struct rchar_credit c;
+	bool large;
+	int i;
+
+	rchar_credit_init(&c, 4, false, 128, 4, 32);
+	CHECK(!rchar_credit_large(&c));
+	CHECK(rchar_credit_receive(&c, 3, true));
+	for (i = 0; i < 4; i++) {
+		CHECK(!rchar_credit_large(&c));
+		rchar_credit_send(&c, &large);
+	}
+	CHECK(rchar_credit_large(&c) && rchar_credits_total(&c.tx) == 3);
+	CHECK(rchar_credit_receive(&c, 2, true) && rchar_credit_receive(&c, 5, false));
+	CHECK(rchar_credit_large(&c) && rchar_credits_total(&c.tx) == 10);
+	/* Large ones behind those small ones: the peer has not used up the first large ones. */
+	CHECK(!rchar_credit_receive(&c, 1, true) && rchar_credits_total(&c.tx) == 10);
+}
+
+TEST(a_frame_grants_buffers_of_one_size)
+{
+	struct rchar_credit c;
+	bool large;
+
+	rchar_credit_init(&c, 8, false, 128, 8, 32);
+	rchar_credit_posted(&c, 2, false);
+	rchar_credit_posted(&c, 3, true);
+	CHECK(rchar_credit_due(&c));
+	CHECK(rchar_credit_send(&c, &large) == 2 && !large);
+	CHECK(rchar_credit_send(&c, &large) == 3 && large);
+	CHECK(rchar_credit_send(&c, &large) == 0);
 }
 
 /* One side of a lane with what is on its way to it. */
@@ -692,21 +734,21 @@ struct side {
 
 static bool side_step(struct side *me, struct side *peer)
 {
-	bool data = me->to_send > 0, due = rchar_credit_due(&me->credit);
+	bool data = me->to_send > 0, due = rchar_credit_due(&me->credit), large;
 
 	if (me->head != me->tail) {
 		u16 grant = me->in_flight[me->tail++ % 65536];
 
-		if (!rchar_credit_receive(&me->credit, grant))
+		if (!rchar_credit_receive(&me->credit, grant, false))
 			abort();
-		rchar_credit_posted(&me->credit);
+		rchar_credit_posted(&me->credit, 1, false);
 		return true;
 	}
 	if ((!data && !due) || !rchar_credit_may_send(&me->credit))
 		return false;
 	if (peer->head - peer->tail >= peer->credit.rx_max)
 		abort(); /* receiver not ready */
-	peer->in_flight[peer->head++ % 65536] = rchar_credit_send(&me->credit);
+	peer->in_flight[peer->head++ % 65536] = rchar_credit_send(&me->credit, &large);
 	me->to_send -= data;
 	return true;
 }
@@ -723,8 +765,8 @@ TEST(two_sides_never_deadlock_nor_overrun)
 
 			memset(&a, 0, sizeof(a));
 			memset(&b, 0, sizeof(b));
-			rchar_credit_init(&a.credit, depths[i], depths[i]);
-			rchar_credit_init(&b.credit, depths[i], depths[i]);
+			credits(&a.credit, depths[i], depths[i]);
+			credits(&b.credit, depths[i], depths[i]);
 			a.to_send = rand() % 3000;
 			b.to_send = rand() % 2 ? rand() % 3000 : 0;
 			for (;;) {
