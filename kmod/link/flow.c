@@ -124,7 +124,7 @@ static bool fits(const struct rchar_lane *lane, const struct rchar_txbuf *txb)
 	return txb->hdr.len <= RCHAR_WIRE_SMALL || rchar_credit_large(&lane->tx.credit);
 }
 
-/* The peer wants its large buffers back, and there is no use for them. */
+/* The peer wants large buffers back, and there is no use for them. */
 static bool want_trim(const struct rchar_lane *lane)
 {
 	return lane->tx.trim && rchar_credit_large(&lane->tx.credit);
@@ -136,6 +136,21 @@ static struct rchar_txbuf *credit_frame(struct rchar_lane *lane)
 
 	if (txb)
 		txb->hdr.op = RCHAR_OP_CREDIT;
+	return txb;
+}
+
+/* A CREDIT that uses up a small buffer. A peer that never posts a large one could get any number. */
+static struct rchar_txbuf *pad_frame(struct rchar_lane *lane)
+{
+	struct rchar_txbuf *txb;
+
+	if (lane->tx.pads == RCHAR_WIRE_CREDITS_MAX) {
+		rchar_lane_tx_fail(lane, RCHAR_REASON_PROTOCOL);
+		return NULL;
+	}
+	txb = credit_frame(lane);
+	if (txb)
+		lane->tx.pads++;
 	return txb;
 }
 
@@ -151,10 +166,10 @@ static struct rchar_txbuf *next_or_credit(struct rchar_flow *flow, struct rchar_
 		return NULL;
 	if (!fits(lane, txb)) {
 		lane->tx.want = true;
-		return credit_frame(lane);
+		return pad_frame(lane);
 	}
 	if (txb->hdr.len > RCHAR_WIRE_SMALL)
-		lane->tx.trim = false;
+		lane->tx.trim = 0;
 	next_sequenced(flow);
 	lane->tx.want = flow->nr_unsent >= rchar_credits_total(&lane->tx.credit.tx);
 	return txb;
@@ -457,18 +472,22 @@ unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender
  * @flow: the flow
  * @txb: the frame that announces the memory; the caller has a reference
  * @reg: the registration
+ * @attempt: where the payload of the frame names the connection. If the frame has never been sent,
+ *	     it names another one then, and the peer does not use the key.
  *
  * Return: true if the registration was never posted, and will not be; false if the region may be
  * registered.
  */
 bool rchar_flow_cancel_reg(struct rchar_flow *flow, struct rchar_txbuf *txb,
-			   struct rchar_txbuf_reg *reg)
+			   struct rchar_txbuf_reg *reg, __le32 *attempt)
 {
 	bool cancelled;
 
 	spin_lock_bh(&flow->lock);
 	txb->reg = NULL;
 	cancelled = !reg->posted;
+	if (!txb->sent)
+		*attempt = ~*attempt;
 	spin_unlock_bh(&flow->lock);
 	return cancelled;
 }
@@ -639,18 +658,18 @@ bool rchar_flow_resume_valid(struct rchar_flow *flow, u32 resume)
  * @flow: the flow
  * @lane: the lane, with @peer filled in; no frame has been sent or received on the lane
  *
- * The peer's private data contains its number of receive buffers. Credits beyond the size of the
- * send queue would be useless. They would also let the peer occupy more memory here by not
- * acknowledging frames.
+ * The peer's private data contains its number of receive buffers. More credits than
+ * RCHAR_WIRE_CREDITS_MAX would only let the peer occupy more memory here by not acknowledging
+ * frames.
  */
 void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	bool grows = lane->peer.caps & RCHAR_CAP_GROWS;
-	u16 max = grows ? RCHAR_WIRE_CREDITS_MAX : min(lane->peer.depth, lane->limits.frames);
+	u16 tx = min_t(u16, lane->peer.depth, RCHAR_WIRE_CREDITS_MAX);
 
 	spin_lock_bh(&flow->lock);
-	rchar_credit_init(&lane->tx.credit, min(lane->peer.depth, max), !grows, max, lane->rx.most,
-			  lane->limits.depth);
+	rchar_credit_init(&lane->tx.credit, tx, !grows, grows ? RCHAR_WIRE_CREDITS_MAX : tx,
+			  lane->rx.most, lane->limits.depth);
 	spin_unlock_bh(&flow->lock);
 }
 

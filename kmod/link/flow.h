@@ -77,7 +77,7 @@ bool rchar_flow_update_window(struct rchar_flow *flow, struct rchar_sender *send
 unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender *sender,
 				    struct list_head *taken, unsigned int max);
 bool rchar_flow_cancel_reg(struct rchar_flow *flow, struct rchar_txbuf *txb,
-			   struct rchar_txbuf_reg *reg);
+			   struct rchar_txbuf_reg *reg, __le32 *attempt);
 void rchar_flow_want_ack(struct rchar_flow *flow, struct rchar_sender *sender);
 bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb);
 enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow, struct rchar_lane *lane,

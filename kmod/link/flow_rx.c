@@ -11,6 +11,8 @@ static bool take_credits(struct rchar_lane *lane, const struct rchar_hdr *hdr)
 
 	if (large && !grows)
 		return false;
+	if (large && hdr->credits)
+		lane->tx.pads = 0;
 	return rchar_credit_receive(&lane->tx.credit, hdr->credits, large || !grows);
 }
 
@@ -103,11 +105,15 @@ static enum rchar_frame_error receive_sequenced(struct rchar_flow *flow, struct 
 	return RCHAR_FRAME_OK;
 }
 
-/* The peer wants its large buffers back, if there are other ones. */
+/*
+ * The peer wants back the large buffers that it has now. It counts: those that it grants later, it
+ * grants because it was asked for them.
+ */
 static void trim(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	spin_lock_bh(&flow->lock);
-	lane->tx.trim = lane->peer.caps & RCHAR_CAP_GROWS;
+	if (lane->peer.caps & RCHAR_CAP_GROWS)
+		lane->tx.trim = rchar_credits_large(&lane->tx.credit.tx);
 	spin_unlock_bh(&flow->lock);
 }
 

@@ -89,7 +89,8 @@ struct rchar_lane_ops {
  * @sealing: encrypted lane: @seal_work seals the last frame of @posted, without the lock. No other
  *	     frame may be staged meanwhile.
  * @want: what is staged next tells the peer that more or larger buffers would be used
- * @trim: the peer wants its large buffers back
+ * @trim: large buffers that the peer wants back and has not got back yet
+ * @pads: CREDITs that have used up small buffers since the peer last granted a large one
  * @seal_wanted: encrypted lane: @seal_work is queued or runs, and has frames to look for
  * @seal_work: encrypted lane: seals frames that may not be sealed with the lock held
  */
@@ -106,7 +107,8 @@ struct rchar_lane_tx {
 	struct rchar_sealbuf *spare;
 	bool sealing;
 	bool want;
-	bool trim;
+	u16 trim;
+	u16 pads;
 	bool seal_wanted;
 	struct work_struct seal_work;
 };
@@ -119,7 +121,7 @@ struct rchar_lane_tx {
  * @large: what is posted next is large. Changes only while all that is posted has one size.
  * @fresh: buffers that were posted and that the flow has not been told of
  * @idle: buffers that are not in use; they have no memory
- * @frames: frames since rchar_lane_rx_trim() last looked
+ * @frames: frames about sessions since rchar_lane_rx_trim() last looked
  * @used_at: jiffies when the peer last had use for large buffers
  */
 struct rchar_lane_rx {

@@ -82,7 +82,8 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	} else if (accepting) {
 		rchar_lane_notify_cm(lane);
 	}
-	rchar_lane_repost(lane, rxb, &hdr);
+	/* Before the handshake has ended, nobody gets more memory here. */
+	rchar_lane_repost(lane, rxb, !err && READ_ONCE(lane->state) == RCHAR_LANE_UP ? &hdr : NULL);
 	rchar_flow_receive_done(lane->flow, lane);
 	/* ib_cq_poll_work() processes up to 64K completions, and each is some work here. */
 	if (lane->encrypted)

@@ -128,12 +128,13 @@ static bool rx_used(struct rchar_lane *lane, const struct rchar_rxbuf *rxb,
 		    const struct rchar_hdr *hdr)
 {
 	struct rchar_lane_rx *rx = &lane->rx;
-	bool want = hdr->flags & RCHAR_FRAME_WANT, keep;
+	bool want = hdr && hdr->flags & RCHAR_FRAME_WANT, keep;
 
 	spin_lock_bh(&lane->rx_lock);
-	rx->frames++;
 	rx->posted[rxb->large]--;
-	if (want || hdr->len > RCHAR_WIRE_SMALL)
+	if (hdr && rchar_op_sequenced(hdr->op))
+		rx->frames++;
+	if (want || (hdr && hdr->len > RCHAR_WIRE_SMALL))
 		rx->used_at = jiffies;
 	if (want)
 		rx_grow(lane, rxb->large);
@@ -155,7 +156,8 @@ static void rx_retire(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
  * rchar_lane_repost() - return a buffer to the queue pair, with new chunks for those taken
  * @lane: the lane
  * @rxb: the buffer
- * @hdr: header of the frame that was in the buffer: the peer may ask for more buffers there
+ * @hdr: header of the frame that was in the buffer: the peer may ask for more buffers there; NULL
+ *	 if it has no right to
  *
  * Posts one more buffer while the peer has use for it, or none if there are too many.
  *

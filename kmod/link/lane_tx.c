@@ -150,6 +150,8 @@ void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	bool large;
 
 	lockdep_assert_held(lane->sq.lock);
+	if (tx->trim && rchar_credit_large(&tx->credit))
+		tx->trim--;
 	txb->hdr.credits = rchar_credit_send(&tx->credit, &large);
 	txb->hdr.flags &= ~RCHAR_FRAME_LANE;
 	if (txb->hdr.credits && large)

@@ -18,8 +18,8 @@ struct ib_device;
 #define RCHAR_LANE_SQ	     32
 /* RDMA READs in flight that this host requests for each direction. */
 #define RCHAR_LANE_RD_ATOMIC 16
-/* One-sided work requests that may be in the send queue at once. */
-#define RCHAR_LANE_ONESIDED  16
+/* One-sided work requests that may be in the send queue at once: all READs, and some WRITEs. */
+#define RCHAR_LANE_ONESIDED  20
 /* SGEs of local memory in one one-sided work request. */
 #define RCHAR_ONESIDED_SGE   8
 

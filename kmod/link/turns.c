@@ -31,6 +31,22 @@ void rchar_turns_remove(struct rchar_turns *turns, struct rchar_turn *turn)
 	rb_erase_cached(&turn->node, &turns->waiting);
 }
 
+/* The earliest sender that is not behind the clock, or NULL. */
+static struct rb_node *first_not_behind(const struct rchar_turns *turns)
+{
+	struct rb_node *node = turns->waiting.rb_root.rb_node, *found = NULL;
+
+	while (node) {
+		if (rb_entry(node, struct rchar_turn, node)->time < turns->clock) {
+			node = node->rb_right;
+		} else {
+			found = node;
+			node = node->rb_left;
+		}
+	}
+	return found;
+}
+
 /**
  * rchar_turns_first() - whose turn is it?
  * @turns: the senders with frames
@@ -39,8 +55,12 @@ void rchar_turns_remove(struct rchar_turns *turns, struct rchar_turn *turn)
  */
 struct rchar_turn *rchar_turns_first(const struct rchar_turns *turns)
 {
-	struct rb_node *first = rb_first_cached(&turns->waiting);
+	struct rb_node *first = NULL;
 
+	if (turns->early >= RCHAR_TURNS_EARLY)
+		first = first_not_behind(turns);
+	if (!first)
+		first = rb_first_cached(&turns->waiting);
 	return first ? rb_entry(first, struct rchar_turn, node) : NULL;
 }
 
@@ -54,6 +74,10 @@ struct rchar_turn *rchar_turns_first(const struct rchar_turns *turns)
 void rchar_turns_sent(struct rchar_turns *turns, struct rchar_turn *turn, u32 bytes, bool more)
 {
 	rb_erase_cached(&turn->node, &turns->waiting);
+	if (turn->time < turns->clock)
+		turns->early = min(turns->early + bytes + RCHAR_TURNS_FRAME, RCHAR_TURNS_EARLY);
+	else
+		turns->early = 0;
 	turns->clock = max(turns->clock, turn->time);
 	turn->time += bytes + RCHAR_TURNS_FRAME;
 	if (more)

@@ -8,6 +8,10 @@
  * first frame gets the time of the clock minus RCHAR_TURNS_CREDIT, or its own time if that is
  * later. A sender that sends little therefore goes before all that send much, and over a longer
  * time nobody gets more than an equal share.
+ *
+ * Many senders that come one after another and send little would still keep the others from their
+ * turns for ever. After RCHAR_TURNS_EARLY bytes of senders that are behind the clock, one that is
+ * not has its turn.
  */
 #ifndef RCHAR_TURNS_H
 #define RCHAR_TURNS_H
@@ -17,6 +21,7 @@
 
 /* Bytes that a sender may be behind the clock: those of one large frame. */
 #define RCHAR_TURNS_CREDIT (64u << 10)
+#define RCHAR_TURNS_EARLY  (4 * RCHAR_TURNS_CREDIT)
 /* What a frame costs beside its payload, in bytes. */
 #define RCHAR_TURNS_FRAME  256u
 
@@ -34,12 +39,14 @@ struct rchar_turn {
  * struct rchar_turns - the senders with frames
  * @waiting: the senders, by rchar_turn.time
  * @clock: virtual time of the flow, in bytes. Never wraps: 64 bits of bytes.
+ * @early: bytes of senders behind the clock since one that was not had its turn
  *
  * The owner serializes all calls.
  */
 struct rchar_turns {
 	struct rb_root_cached waiting;
 	u64 clock;
+	u32 early;
 };
 
 void rchar_turns_add(struct rchar_turns *turns, struct rchar_turn *turn);

@@ -54,6 +54,12 @@ static inline u16 rchar_credits_total(const struct rchar_credits *c)
 	return c->front + c->back;
 }
 
+/* How many of them are for large buffers. */
+static inline u16 rchar_credits_large(const struct rchar_credits *c)
+{
+	return c->large ? c->front : c->back;
+}
+
 bool rchar_credits_add(struct rchar_credits *c, u16 n, bool large);
 u16 rchar_credits_take(struct rchar_credits *c, u16 most, bool *large);
 void rchar_credit_init(struct rchar_credit *c, u16 tx, bool tx_large, u16 tx_max, u16 rx_now,

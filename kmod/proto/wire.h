@@ -21,7 +21,7 @@
 /* Limits of the values that a peer may announce for its receive side. */
 #define RCHAR_WIRE_DEPTH_MIN	4
 #define RCHAR_WIRE_DEPTH_MAX	4096
-/* Credits that a host with RCHAR_CAP_GROWS may ever have granted at once. */
+/* The most credits that a host uses at once, and that one with RCHAR_CAP_GROWS grants. */
 #define RCHAR_WIRE_CREDITS_MAX	128
 /* Payload bytes of a small receive buffer; a large one has frame_size bytes. */
 #define RCHAR_WIRE_SMALL	4096

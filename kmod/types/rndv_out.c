@@ -129,25 +129,44 @@ static bool rndv_out_enlist(struct rchar_rndv_out *b)
 	return ok;
 }
 
-/* Can the peer not read the bytes, because they are not registered, or not any more? */
-static bool rndv_out_private(struct rchar_rndv_out *b)
+/* Keep the RNDV from being registered. Returns false if it may be already. */
+static bool rndv_out_cancel(struct rchar_rndv_out *b)
 {
-	if (!b->frame || rchar_flow_cancel_reg(b->session->flow, b->frame, &b->reg))
+	struct rchar_wire_rndv *wire;
+
+	if (!b->frame)
 		return true;
-	return READ_ONCE(b->invalidated);
+	wire = (void *)b->frame->data;
+	return rchar_flow_cancel_reg(b->session->flow, b->frame, &b->reg, &wire->attempt);
+}
+
+/*
+ * Call with the lock of the registrations held. The key that the device knows is that of the last
+ * registration. So a region with a new key that was never registered does not go back to the pool:
+ * the peer could invalidate a key of the same value later, before it is registered.
+ */
+static void unregister(struct rchar_rndv_out *b, bool cancelled)
+{
+	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
+
+	if (cancelled) {
+		list_del_init(&b->owner.entry);
+		rchar_mr_free(mrs, &b->mr);
+	} else if (READ_ONCE(b->invalidated) || !rchar_mr_invalidate(mrs, &b->mr)) {
+		list_del_init(&b->owner.entry);
+		rchar_mr_put(mrs, &b->mr);
+	}
 }
 
 /* Revoke the registration. After the return, the peer cannot read the bytes. Sleeps. */
 static void take_back(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
-	bool private = rndv_out_private(b);
+	bool cancelled = rndv_out_cancel(b);
 
 	mutex_lock(&mrs->lock);
-	if (!list_empty(&b->owner.entry) && (private || !rchar_mr_invalidate(mrs, &b->mr))) {
-		list_del_init(&b->owner.entry);
-		rchar_mr_put(mrs, &b->mr);
-	}
+	if (!list_empty(&b->owner.entry))
+		unregister(b, cancelled);
 	mutex_unlock(&mrs->lock);
 	/* If invalidating failed, the lane has failed. Its teardown frees the registration. */
 	wait_event(b->session->tx.ack_wait, data_race(list_empty_careful(&b->owner.entry)));

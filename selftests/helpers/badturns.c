@@ -71,6 +71,32 @@ static uint32_t take(struct conn *c, struct end *ends)
 	return id;
 }
 
+/* A frame of more than 4096 bytes waits for a large buffer, and the small ones are used up for it. */
+static void small_ones_only(void)
+{
+	struct rchar_wire_privdata r;
+	struct end end = {};
+	struct frame f;
+	struct conn c;
+	int n = 0;
+
+	good_request(&r);
+	r.caps = htole32(RCHAR_CAP_GROWS);
+	if (dial(&c, &r, sizeof(r)) != RDMA_CM_EVENT_ESTABLISHED || !hello(&c, 0))
+		bail("no link");
+	open_end(&c, &end, 1);
+	write_end(&end, LARGE);
+	while (receive_op(&c, &f, RCHAR_OP_CREDIT)) {
+		n++;
+		fill(&c, &f, RCHAR_OP_CREDIT, 0, 0);
+		send_frame(&c, &f);
+	}
+	printf("# %d frames that use up small buffers\n", n);
+	result("a_peer_that_never_has_large_buffers_is_left", n > CREDITS && disconnected(&c));
+	hang_up(&c);
+	close(end.fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct end ends[3] = {};
@@ -110,5 +136,8 @@ int main(int argc, char **argv)
 		;
 	result("and_nothing_is_lost", ends[1].got == LARGE && ends[2].got == SMALL && alive(&c));
 	hang_up(&c);
+	for (i = 0; i < 3; i++)
+		close(ends[i].fd);
+	small_ones_only();
 	return test_program.failed != 0;
 }

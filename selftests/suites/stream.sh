@@ -160,6 +160,14 @@ rchar_perf_measures() {
 }
 
 most_buffers() { rchar -j link -d | grep -o '"depth":[0-9]*' | cut -d: -f2 | sort -n | tail -n1; }
+frames_sent() { counter a 'rchar -j link' tx_frames; }
+link_is_silent() {
+	local before
+
+	before=$(frames_sent)
+	sleep 1
+	[ $(($(frames_sent) - before)) -lt 20 ]
+}
 has_buffers() { [ "$(most_buffers)" = "$1" ]; } # NUMBER
 
 # An idle lane has 8 small buffers, a busy one up to 32 large ones. What the peer sends while they
@@ -179,7 +187,20 @@ receive_buffers_follow_use() {
 	has_buffers 8
 	transfer_grow 65536 53
 	until_true has_buffers 8
+	# Many small frames want more buffers, and need no large ones. Then both ends fall silent.
+	rchar add burst message listen 10.0.0.1
+	on b rchar -w $limit add burst message connect 10.0.0.1
+	(for i in 1 2 3 4 5 6 7 8; do dd if=/dev/rchar/burst of=/dev/null bs=1k 2>/dev/null & done; wait) &
+	here=$!
+	on b 'for i in 1 2 3 4 5 6 7 8; do
+		dd if=/dev/zero of=/dev/rchar/burst bs=64 count=500 2>/dev/null &
+	done; wait'
+	wait $here
+	until_true link_is_silent
+	until_true has_buffers 8
+	on b rchar del burst
 	on b rchar del grow
+	rchar del burst
 	rchar del grow
 }
 
