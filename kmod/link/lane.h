@@ -4,6 +4,7 @@
 #define RCHAR_LANE_H
 
 #include <linux/completion.h>
+#include <linux/jiffies.h> /* which the next one needs from Linux 6.10 on */
 #include <linux/dynamic_queue_limits.h>
 #include <linux/kref.h>
 #include <linux/list.h>
