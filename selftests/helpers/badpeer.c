@@ -249,21 +249,19 @@ static void frames(void)
 	/* The module has credits for small buffers left when the large ones begin. */
 	good_request(&req);
 	req.caps = htole32(RCHAR_CAP_GROWS);
-	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED || !hello(&c, 0))
-		bail("connect");
+	connect_with(&c, &req);
 	fill(&c, &f, RCHAR_OP_PING, 0, 0);
 	f.h.flags = RCHAR_FRAME_LARGE;
 	send_frame(&c, &f);
 	result("buffers_that_become_large", receive_op(&c, &f, RCHAR_OP_PONG));
-	result("and_small_again_before_their_turn", alive(&c) == false && disconnected(&c));
+	result("and_small_again_before_their_turn", !alive(&c) && disconnected(&c));
 	hang_up(&c);
 
-	/* All credits for large buffers are used up on demand, and not one more. */
+	/* Nothing is used up, not even of the few credits that there are. */
 	good_request(&req);
 	req.caps = htole32(RCHAR_CAP_GROWS);
 	req.depth = htole16(RCHAR_WIRE_DEPTH_MIN);
-	if (dial(&c, &req, sizeof(req)) != RDMA_CM_EVENT_ESTABLISHED || !hello(&c, 0))
-		bail("connect");
+	connect_with(&c, &req);
 	fill(&c, &f, RCHAR_OP_TRIM, 0, 0);
 	send_frame(&c, &f);
 	result("trim_by_who_has_no_large_buffers", alive(&c) && alive(&c));

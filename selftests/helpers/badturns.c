@@ -54,6 +54,14 @@ static void write_end(const struct end *e, size_t len)
 		bail("write");
 }
 
+static void grant(struct conn *c)
+{
+	struct frame f;
+
+	fill(c, &f, RCHAR_OP_CREDIT, 0, 0);
+	send_frame(c, &f);
+}
+
 /* Takes a frame with data, and grants a credit for it. Returns its session; 0 if none came. */
 static uint32_t take(struct conn *c, struct end *ends)
 {
@@ -66,12 +74,11 @@ static uint32_t take(struct conn *c, struct end *ends)
 	if (id < 1 || id > 3)
 		bail("a frame of another session");
 	ends[id - 1].got += le32toh(f.h.len);
-	fill(c, &f, RCHAR_OP_CREDIT, 0, 0);
-	send_frame(c, &f);
+	grant(c);
 	return id;
 }
 
-/* A frame of more than 4096 bytes waits for a large buffer, and the small ones are used up for it. */
+/* A frame of more than 4096 bytes waits for a large buffer; the small ones are used up for it. */
 static void small_ones_only(void)
 {
 	struct rchar_wire_privdata r;
@@ -82,14 +89,12 @@ static void small_ones_only(void)
 
 	good_request(&r);
 	r.caps = htole32(RCHAR_CAP_GROWS);
-	if (dial(&c, &r, sizeof(r)) != RDMA_CM_EVENT_ESTABLISHED || !hello(&c, 0))
-		bail("no link");
+	connect_with(&c, &r);
 	open_end(&c, &end, 1);
 	write_end(&end, LARGE);
 	while (receive_op(&c, &f, RCHAR_OP_CREDIT)) {
 		n++;
-		fill(&c, &f, RCHAR_OP_CREDIT, 0, 0);
-		send_frame(&c, &f);
+		grant(&c);
 	}
 	printf("# %d frames that use up small buffers\n", n);
 	result("a_peer_that_never_has_large_buffers_is_left", n > CREDITS && disconnected(&c));
@@ -112,8 +117,7 @@ int main(int argc, char **argv)
 	channel = argv[2];
 	good_request(&r);
 	r.depth = htole16(CREDITS);
-	if (dial(&c, &r, sizeof(r)) != RDMA_CM_EVENT_ESTABLISHED || !hello(&c, 0))
-		bail("no link");
+	connect_with(&c, &r);
 	for (i = 0; i < 3; i++)
 		open_end(&c, &ends[i], i + 1);
 	/* The first one has all credits; the others wait. */

@@ -364,12 +364,18 @@ void use_up_small(struct conn *c)
 	}
 }
 
+/* A whole handshake with a request that is good. */
+void connect_with(struct conn *c, const struct rchar_wire_privdata *request)
+{
+	if (dial(c, request, sizeof(*request)) != RDMA_CM_EVENT_ESTABLISHED || !hello(c, 0))
+		bail("a good handshake failed");
+}
+
 /* A link that is up, and a request for its next attempt. */
 void link_up(struct conn *c, struct rchar_wire_privdata *next)
 {
 	good_request(next);
-	if (dial(c, next, sizeof(*next)) != RDMA_CM_EVENT_ESTABLISHED || !hello(c, 0))
-		bail("a good handshake failed");
+	connect_with(c, next);
 	use_up_small(c);
 	next->attempt = htole32(2);
 	next->epoch = c->reply.epoch;

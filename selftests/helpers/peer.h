@@ -85,6 +85,7 @@ void send_frame(struct conn *c, struct frame *f);
 int receive(struct conn *c, struct frame *f, int ms);
 int receive_op(struct conn *c, struct frame *f, int op);
 void use_up_small(struct conn *c);
+void connect_with(struct conn *c, const struct rchar_wire_privdata *request);
 void link_up(struct conn *c, struct rchar_wire_privdata *next);
 void connect_well(struct conn *c);
 void accept_well(struct conn *c, const char *port);
