@@ -67,6 +67,11 @@ static struct rchar_sender *next_sender(const struct rchar_flow *flow)
 	return turn ? container_of(turn, struct rchar_sender, turn) : NULL;
 }
 
+static struct rchar_sender *sender_of(struct rchar_flow *flow, const struct rchar_txbuf *txb)
+{
+	return txb->sender ?: &flow->own;
+}
+
 static struct rchar_txbuf *first_unsent(const struct rchar_sender *sender)
 {
 	return list_first_entry(&sender->unsent, struct rchar_txbuf, queue);
@@ -75,14 +80,21 @@ static struct rchar_txbuf *first_unsent(const struct rchar_sender *sender)
 /* The next frame with a sequence number, or the next one that gets one; NULL if none waits. */
 static struct rchar_txbuf *peek_sequenced(const struct rchar_flow *flow)
 {
-	struct rchar_sender *sender = next_sender(flow);
+	struct rchar_sender *sender;
 
 	if (flow->next)
 		return flow->next;
+	sender = next_sender(flow);
 	return sender ? first_unsent(sender) : NULL;
 }
 
-static struct rchar_txbuf *next_replay(struct rchar_flow *flow)
+/* Does a frame with a sequence number wait? Also a hint, without the lock. */
+static bool frames_wait(const struct rchar_flow *flow)
+{
+	return READ_ONCE(flow->nr_unsent) || READ_ONCE(flow->next);
+}
+
+static void take_replay(struct rchar_flow *flow)
 {
 	struct rchar_txbuf *txb = flow->next, *next = NULL;
 
@@ -90,26 +102,22 @@ static struct rchar_txbuf *next_replay(struct rchar_flow *flow)
 		next = list_next_entry(txb, queue);
 	WRITE_ONCE(flow->next, next);
 	rchar_stats_inc(&flow->traffic->stats.replayed);
-	return txb;
 }
 
-static struct rchar_txbuf *next_sequenced(struct rchar_flow *flow)
+/* Take the frame that peek_sequenced() has found. */
+static void take_sequenced(struct rchar_flow *flow, struct rchar_txbuf *txb)
 {
-	struct rchar_sender *sender;
-	struct rchar_txbuf *txb;
+	struct rchar_sender *sender = sender_of(flow, txb);
 
-	if (flow->next)
-		return next_replay(flow);
-	sender = next_sender(flow);
-	if (!sender)
-		return NULL;
-	txb = first_unsent(sender);
+	if (txb->sent) {
+		take_replay(flow);
+		return;
+	}
 	txb->sent = true;
 	txb->hdr.seq = flow->tx_next++;
 	list_move_tail(&txb->queue, &flow->queue);
 	WRITE_ONCE(flow->nr_unsent, flow->nr_unsent - 1);
 	rchar_turns_sent(&flow->turns, &sender->turn, txb->hdr.len, !list_empty(&sender->unsent));
-	return txb;
 }
 
 static bool want_credit(const struct rchar_flow *flow, const struct rchar_lane *lane)
@@ -139,7 +147,7 @@ static struct rchar_txbuf *credit_frame(struct rchar_lane *lane)
 	return txb;
 }
 
-/* A CREDIT that uses up a small buffer. A peer that never posts a large one could get any number. */
+/* A CREDIT that uses up a small buffer. A peer that never posts a large one gets so many only. */
 static struct rchar_txbuf *pad_frame(struct rchar_lane *lane)
 {
 	struct rchar_txbuf *txb;
@@ -170,7 +178,7 @@ static struct rchar_txbuf *next_or_credit(struct rchar_flow *flow, struct rchar_
 	}
 	if (txb->hdr.len > RCHAR_WIRE_SMALL)
 		lane->tx.trim = 0;
-	next_sequenced(flow);
+	take_sequenced(flow, txb);
 	lane->tx.want = flow->nr_unsent >= rchar_credits_total(&lane->tx.credit.tx);
 	return txb;
 }
@@ -274,7 +282,7 @@ void rchar_flow_pump(struct rchar_flow *flow)
 			rchar_lane_tx_post(lane);
 	}
 	rchar_lane_tx_post(lane);
-	if (peek_sequenced(flow) && lane->sq.ready && !rchar_credit_may_send(&lane->tx.credit))
+	if (frames_wait(flow) && lane->sq.ready && !rchar_credit_may_send(&lane->tx.credit))
 		rchar_stats_inc(&flow->traffic->stats.credit_stalls);
 }
 
@@ -282,7 +290,7 @@ void rchar_flow_pump(struct rchar_flow *flow)
 static void flow_enqueue(struct rchar_flow *flow, struct list_head *frames)
 {
 	struct rchar_txbuf *txb = list_first_entry(frames, struct rchar_txbuf, queue);
-	struct rchar_sender *sender = txb->sender ?: &flow->own;
+	struct rchar_sender *sender = sender_of(flow, txb);
 	unsigned int n = 0, replies = 0;
 
 	lockdep_assert_held(&flow->lock);
@@ -392,7 +400,7 @@ struct rchar_lane *rchar_flow_get_lane(struct rchar_flow *flow)
  */
 bool rchar_flow_busy(struct rchar_flow *flow)
 {
-	return READ_ONCE(flow->nr_unsent) || READ_ONCE(flow->next) || !READ_ONCE(flow->lane);
+	return frames_wait(flow) || !READ_ONCE(flow->lane);
 }
 
 /**
@@ -586,7 +594,7 @@ bool rchar_flow_sent(struct rchar_flow *flow)
 	bool sent;
 
 	spin_lock_bh(&flow->lock);
-	sent = !flow->lane || (!peek_sequenced(flow) && list_empty(&flow->lane->tx.posted) &&
+	sent = !flow->lane || (!frames_wait(flow) && list_empty(&flow->lane->tx.posted) &&
 			       !flow->lane->tx.seal_wanted);
 	spin_unlock_bh(&flow->lock);
 	return sent;

@@ -40,23 +40,21 @@ static int post_counted(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 static bool try_post(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
 {
 	struct ib_device *dev = lane->cm_id->device;
-	bool filled, same;
+	bool filled, same, open;
 
 	rchar_rxbuf_resize(rxb, dev, READ_ONCE(lane->rx.large), lane->limits.chunks);
 	filled = !rchar_rxbuf_fill(rxb, dev, gfp);
 	spin_lock_bh(&lane->rx_lock);
 	same = rxb->large == lane->rx.large;
-	if (!lane->rx_open) {
-		same = true;
-	} else if (!filled) {
-		same = true;
+	open = lane->rx_open;
+	if (open && !filled) {
 		list_add_tail(&rxb->entry, &lane->refill);
 		queue_work(rchar_lane_wq, &lane->refill_work);
-	} else if (same && post_counted(lane, rxb)) {
+	} else if (open && same && post_counted(lane, rxb)) {
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	}
 	spin_unlock_bh(&lane->rx_lock);
-	return same;
+	return same || !open || !filled;
 }
 
 static void post_rxbuf(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
@@ -123,21 +121,30 @@ static struct rchar_rxbuf *rx_take_idle(struct rchar_lane *lane)
 	return rxb;
 }
 
+/* What a frame tells of the peer's use for buffers. */
+static void rx_note(struct rchar_lane *lane, const struct rchar_hdr *hdr, bool large)
+{
+	struct rchar_lane_rx *rx = &lane->rx;
+	bool want = hdr->flags & RCHAR_FRAME_WANT;
+
+	rx->frames += rchar_op_sequenced(hdr->op);
+	if (want || hdr->len > RCHAR_WIRE_SMALL)
+		rx->used_at = jiffies;
+	if (want)
+		rx_grow(lane, large);
+}
+
 /* A buffer has been used. Returns false if there are enough without it. */
 static bool rx_used(struct rchar_lane *lane, const struct rchar_rxbuf *rxb,
 		    const struct rchar_hdr *hdr)
 {
 	struct rchar_lane_rx *rx = &lane->rx;
-	bool want = hdr && hdr->flags & RCHAR_FRAME_WANT, keep;
+	bool keep;
 
 	spin_lock_bh(&lane->rx_lock);
 	rx->posted[rxb->large]--;
-	if (hdr && rchar_op_sequenced(hdr->op))
-		rx->frames++;
-	if (want || (hdr && hdr->len > RCHAR_WIRE_SMALL))
-		rx->used_at = jiffies;
-	if (want)
-		rx_grow(lane, rxb->large);
+	if (hdr)
+		rx_note(lane, hdr, rxb->large);
 	keep = rx->nr <= rx->most;
 	spin_unlock_bh(&lane->rx_lock);
 	return keep;

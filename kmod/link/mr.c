@@ -12,15 +12,18 @@
  */
 #define REG_MS 15000
 
-/* The registration before a frame is not signaled: it completes with the frame, or it fails. */
-static void mr_announced(struct ib_cq *cq, struct ib_wc *wc)
+static void check_status(struct rchar_mrs *mrs, struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct rchar_mrs *mrs = container_of(wc->wr_cqe, struct rchar_mrs, announced_cqe);
-
 	if (wc->status == IB_WC_SUCCESS)
 		return;
 	trace_rchar_wc_error(cq->cq_context, "reg", wc->status);
 	mrs->sq->fail(mrs->sq, RCHAR_REASON_QP_ERROR);
+}
+
+/* The registration before a frame is not signaled: it completes with the frame, or it fails. */
+static void mr_announced(struct ib_cq *cq, struct ib_wc *wc)
+{
+	check_status(container_of(wc->wr_cqe, struct rchar_mrs, announced_cqe), cq, wc);
 }
 
 /**
@@ -201,10 +204,7 @@ static void mr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rchar_mrs *mrs = container_of(wc->wr_cqe, struct rchar_mrs, cqe);
 
-	if (wc->status != IB_WC_SUCCESS) {
-		trace_rchar_wc_error(cq->cq_context, "reg", wc->status);
-		mrs->sq->fail(mrs->sq, RCHAR_REASON_QP_ERROR);
-	}
+	check_status(mrs, cq, wc);
 	WRITE_ONCE(mrs->status, wc->status);
 	complete(&mrs->done);
 }
@@ -244,6 +244,17 @@ static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 	return READ_ONCE(mrs->status) == IB_WC_SUCCESS ? 0 : -EIO;
 }
 
+static struct ib_reg_wr make_reg(const struct rchar_mr *m, int access, struct ib_cqe *cqe)
+{
+	return (struct ib_reg_wr){
+		.wr.opcode = IB_WR_REG_MR,
+		.wr.wr_cqe = cqe,
+		.mr = m->mr,
+		.key = m->key,
+		.access = access,
+	};
+}
+
 /**
  * rchar_mr_fill_reg() - fill in a registration that is posted together with a frame
  * @mrs: the registrations; the lock is held
@@ -256,13 +267,7 @@ void rchar_mr_fill_reg(struct rchar_mrs *mrs, const struct rchar_mr *m, int acce
 		       struct ib_reg_wr *wr)
 {
 	lockdep_assert_held(&mrs->lock);
-	*wr = (struct ib_reg_wr){
-		.wr.opcode = IB_WR_REG_MR,
-		.wr.wr_cqe = &mrs->announced_cqe,
-		.mr = m->mr,
-		.key = m->key,
-		.access = access,
-	};
+	*wr = make_reg(m, access, &mrs->announced_cqe);
 }
 
 /**
@@ -282,16 +287,12 @@ int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n,
 	struct ib_reg_wr wrs[RCHAR_MR_BATCH];
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		wrs[i] = (struct ib_reg_wr){
-			.wr.opcode = IB_WR_REG_MR,
-			.wr.wr_cqe = &mrs->cqe,
-			.wr.next = i + 1 < n ? &wrs[i + 1].wr : NULL,
-			.wr.send_flags = i + 1 < n ? 0 : IB_SEND_SIGNALED,
-			.mr = m[i].mr,
-			.key = m[i].key,
-			.access = access,
-		};
+	for (i = 0; i < n; i++) {
+		wrs[i] = make_reg(&m[i], access, &mrs->cqe);
+		if (i)
+			wrs[i - 1].wr.next = &wrs[i].wr;
+	}
+	wrs[n - 1].wr.send_flags = IB_SEND_SIGNALED;
 	return post_and_wait(mrs, &wrs[0].wr);
 }
 

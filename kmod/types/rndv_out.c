@@ -149,13 +149,13 @@ static void unregister(struct rchar_rndv_out *b, bool cancelled)
 {
 	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
 
-	if (cancelled) {
-		list_del_init(&b->owner.entry);
+	if (cancelled)
 		rchar_mr_free(mrs, &b->mr);
-	} else if (READ_ONCE(b->invalidated) || !rchar_mr_invalidate(mrs, &b->mr)) {
-		list_del_init(&b->owner.entry);
+	else if (READ_ONCE(b->invalidated) || !rchar_mr_invalidate(mrs, &b->mr))
 		rchar_mr_put(mrs, &b->mr);
-	}
+	else
+		return;
+	list_del_init(&b->owner.entry);
 }
 
 /* Revoke the registration. After the return, the peer cannot read the bytes. Sleeps. */
