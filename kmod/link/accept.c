@@ -82,6 +82,7 @@ static struct rchar_link *find_or_create_accepted(const struct rchar_cm_request 
 		.peer = request->peer,
 		.psk = psk,
 		.encrypted = request->privdata.caps & RCHAR_CAP_ENCRYPTED,
+		.settings.lanes = request->privdata.lanes,
 	};
 	struct rchar_link *link;
 
@@ -96,7 +97,7 @@ static struct rchar_link *find_or_create_accepted(const struct rchar_cm_request 
 			return link;
 		}
 	}
-	return rchar_link_create(&ends, false, request->privdata.link_id, request->privdata.lanes);
+	return rchar_link_create(&ends, false, request->privdata.link_id);
 }
 
 /*

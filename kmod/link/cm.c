@@ -281,20 +281,45 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
+/* Local ACK Timeout of a connection over Ethernet that the CM chooses: 4.096 us * 2^19 = 2.1 s. */
+#define ACK_TIMEOUT_MAX 19
+
+/*
+ * The time after which the device sends again what the peer does not acknowledge is 4.096 us * 2^n
+ * (IBTA vol 1, 9.7.6.1.3), and RETRY + 1 of these times pass before it gives up. The least n with
+ * which the keepalive, which waits for three intervals, is not later than that.
+ */
+static u8 ack_timeout(u8 keepalive)
+{
+	u64 limit_ns = 3ull * keepalive * NSEC_PER_SEC;
+	u8 n = 8;
+
+	while (n < ACK_TIMEOUT_MAX && (RETRY + 1) * (4096ull << n) < limit_ns)
+		n++;
+	return n;
+}
+
 /**
  * rchar_cm_create_id() - create the cm_id of a lane
  * @lane: a lane of an initiator
  * @net: network namespace of the connection
+ * @tos: type of service of all packets; 0: as the host is configured
+ * @keepalive: seconds after which a silent peer is asked
  *
  * Context: process. rdma_destroy_id() undoes this function.
  * Return: 0, or the error of rdma_create_id().
  */
-int rchar_cm_create_id(struct rchar_lane *lane, struct net *net)
+int rchar_cm_create_id(struct rchar_lane *lane, struct net *net, u8 tos, u8 keepalive)
 {
 	struct rdma_cm_id *id = rdma_create_id(net, lane_handler, lane, RDMA_PS_TCP, IB_QPT_RC);
 
 	if (IS_ERR(id))
 		return PTR_ERR(id);
+	/* The peer takes both from the connection request. */
+	if (tos)
+		rdma_set_service_type(id, tos);
+	if (ack_timeout(keepalive) < ACK_TIMEOUT_MAX)
+		rdma_set_ack_timeout(id, ack_timeout(keepalive));
 	lane->cm_id = id;
 	return 0;
 }

@@ -41,7 +41,7 @@ typedef enum rchar_reason (*rchar_cm_accept_fn)(const struct rchar_cm_request *r
 						struct rchar_lane **lane);
 
 void rchar_cm_init(rchar_cm_accept_fn accept);
-int rchar_cm_create_id(struct rchar_lane *lane, struct net *net);
+int rchar_cm_create_id(struct rchar_lane *lane, struct net *net, u8 tos, u8 keepalive);
 void rchar_cm_resolve(struct rchar_lane *lane, const struct sockaddr_storage *local,
 		      const struct sockaddr_storage *peer);
 void rchar_cm_connect(struct rchar_lane *lane);

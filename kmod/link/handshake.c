@@ -36,6 +36,7 @@ static void fill_self(struct rchar_lane *lane, u32 attempt, u32 epoch, u32 resum
 	self->key = lane->link->psk ? lane->link->psk->key.id : 0;
 	self->lane = lane->index;
 	self->lanes = lane->link->nr_lanes;
+	self->keepalive = lane->link->keepalive;
 	get_random_bytes(self->nonce, sizeof(self->nonce));
 }
 

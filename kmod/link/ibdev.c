@@ -7,7 +7,6 @@
  */
 #include "ibdev.h"
 #include <linux/slab.h>
-#include <rdma/ib_verbs.h>
 #include "bounce.h"
 
 /* The module keeps a separate list of devices: the core's client data may be stale for cm_ids
@@ -15,7 +14,7 @@
  */
 static DEFINE_SPINLOCK(devices_lock);
 static LIST_HEAD(devices);
-static void (*tell_added)(void);
+static void (*tell_usable)(void);
 
 static void ibdev_release(struct kref *ref)
 {
@@ -80,6 +79,37 @@ unsigned int rchar_ibdev_count(void)
 
 static struct ib_client client;
 
+static void port_down(struct rchar_ibdev *ibdev, u32 port)
+{
+	struct rchar_ibdev_user *user;
+
+	spin_lock(&devices_lock);
+	list_for_each_entry(user, &ibdev->users, entry)
+		user->port_down(user, port);
+	spin_unlock(&devices_lock);
+}
+
+/*
+ * Runs in a work of the core (ib_dispatch_event_clients() in drivers/infiniband/core/device.c),
+ * after the core's caches have changed. A connection over a port that is down would be noticed
+ * only when the device has sent again for seconds, or by the keepalive.
+ */
+static void device_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	switch (event->event) {
+	case IB_EVENT_PORT_ERR:
+		port_down(container_of(handler, struct rchar_ibdev, events),
+			  event->element.port_num);
+		break;
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_GID_CHANGE:
+		tell_usable();
+		break;
+	default:
+		break;
+	}
+}
+
 static int add_device(struct ib_device *dev)
 {
 	struct rchar_ibdev *ibdev = kzalloc(sizeof(*ibdev), GFP_KERNEL);
@@ -94,7 +124,9 @@ static int add_device(struct ib_device *dev)
 	list_add_tail(&ibdev->entry, &devices);
 	spin_unlock(&devices_lock);
 	ib_set_client_data(dev, &client, ibdev);
-	tell_added();
+	INIT_IB_EVENT_HANDLER(&ibdev->events, dev, device_event);
+	ib_register_event_handler(&ibdev->events);
+	tell_usable();
 	return 0;
 }
 
@@ -105,6 +137,7 @@ static void remove_device(struct ib_device *dev, void *data)
 
 	if (!ibdev)
 		return;
+	ib_unregister_event_handler(&ibdev->events);
 	spin_lock(&devices_lock);
 	list_del(&ibdev->entry); /* no new user can attach */
 	list_for_each_entry(user, &ibdev->users, entry)
@@ -124,13 +157,13 @@ static struct ib_client client = {
 
 /**
  * rchar_ibdev_init() - register the ib_client
- * @added: called in process context when a device is added
+ * @usable: called in process context when a device is added, a port comes up or has a new address
  *
  * Return: 0 or a negative errno.
  */
-int rchar_ibdev_init(void (*added)(void))
+int rchar_ibdev_init(void (*usable)(void))
 {
-	tell_added = added;
+	tell_usable = usable;
 	return ib_register_client(&client);
 }
 

@@ -180,6 +180,14 @@ static void device_removed(struct rchar_ibdev_user *user)
 			RCHAR_REASON_DEVICE_REMOVED);
 }
 
+static void device_port_down(struct rchar_ibdev_user *user, u32 port)
+{
+	struct rchar_lane *lane = container_of(user, struct rchar_lane, ibdev_user);
+
+	if (lane->port == port)
+		rchar_lane_fail(lane, RCHAR_REASON_PORT_DOWN);
+}
+
 static void lane_sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
 {
 	rchar_lane_fail(container_of(sq, struct rchar_lane, sq), reason);
@@ -219,6 +227,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	lane->last_rx = jiffies;
 	spin_lock_init(&lane->lock);
 	lane->ibdev_user.removed = device_removed;
+	lane->ibdev_user.port_down = device_port_down;
 	INIT_LIST_HEAD(&lane->accepting_entry);
 	INIT_LIST_HEAD(&lane->onesided.idle);
 	INIT_LIST_HEAD(&lane->onesided.busy);

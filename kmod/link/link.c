@@ -38,6 +38,21 @@ static unsigned int lanes = 1;
 module_param_cb(lanes, &lanes_ops, &lanes, 0644);
 MODULE_PARM_DESC(lanes, "connections of each link that this host makes from now on, 1 to 16");
 
+static int set_keepalive(const char *value, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(value, param, 1, RCHAR_KEEPALIVE_MAX);
+}
+
+static const struct kernel_param_ops keepalive_ops = {
+	.set = set_keepalive,
+	.get = param_get_uint,
+};
+
+static unsigned int keepalive = 5;
+module_param_cb(keepalive, &keepalive_ops, &keepalive, 0644);
+MODULE_PARM_DESC(keepalive,
+		 "seconds after which links made from now on ask a silent peer, 1 to 250");
+
 /* Count the lanes of a link that a peer makes. Returns false when the peer has too many. */
 static bool link_add_lanes(struct rchar_link *link, struct rchar_psk *psk)
 {
@@ -395,6 +410,12 @@ void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool
 	rchar_flow_attach(lane->flow, lane, same ? peer->resume : 0);
 }
 
+/* The interval of a link whose peer wants @peer seconds; 0: it did not say. */
+static unsigned int keepalive_ms_with(const struct rchar_link *link, u8 peer)
+{
+	return MSEC_PER_SEC * (peer ? min(link->keepalive, peer) : link->keepalive);
+}
+
 /**
  * rchar_link_lane_up() - process the completed handshake of a lane
  * @link: the link
@@ -404,6 +425,8 @@ void rchar_link_take_over(struct rchar_link *link, struct rchar_lane *lane, bool
  */
 void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
 {
+	if (!lane->index)
+		WRITE_ONCE(link->keepalive_ms, keepalive_ms_with(link, lane->peer.keepalive));
 	if (link->initiator && !lane->index && link->nr_lanes > 1)
 		queue_work(rchar_link_wq, &link->lanes_work);
 	if (!rchar_link_move(link, RCHAR_LINK_UP, RCHAR_REASON_NONE)) {
@@ -413,7 +436,7 @@ void rchar_link_lane_up(struct rchar_link *link, struct rchar_lane *lane)
 	}
 	rchar_stats_inc(&link->traffic.stats.connects);
 	mod_delayed_work(rchar_link_wq, &link->tick_work,
-			 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
+			 msecs_to_jiffies(READ_ONCE(link->keepalive_ms)));
 	/* In a work: programs control the number of sessions, and this may be a soft interrupt. */
 	queue_work(rchar_link_wq, &link->up_work);
 }
@@ -445,18 +468,18 @@ void rchar_link_unuse(struct rchar_link *link)
 
 /**
  * rchar_link_create() - create a link with one user, and add the link to the table
- * @ends: addresses and key
+ * @ends: addresses, key and settings
  * @initiator: this host sends the connection requests
  * @id: id on the wire
- * @nr_lanes: number of lanes
  *
  * Context: process, with rchar_links_lock held.
  * Return: the link. NULL without memory, when the module unloads, or when the peer may have no
  * more lanes.
  */
-struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool initiator, u64 id,
-				     u8 nr_lanes)
+struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool initiator, u64 id)
 {
+	const struct rchar_link_settings *settings = &ends->settings;
+	u8 nr_lanes = settings->lanes ?: READ_ONCE(lanes);
 	struct rchar_link *link;
 
 	lockdep_assert_held(&rchar_links_lock);
@@ -483,6 +506,9 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	link->peer = ends->peer;
 	link->psk = rchar_psk_get(ends->psk);
 	link->encrypted = ends->encrypted;
+	link->settings = *settings;
+	link->keepalive = settings->keepalive ?: READ_ONCE(keepalive);
+	link->keepalive_ms = keepalive_ms_with(link, 0);
 	if (link->psk)
 		atomic_inc(&link->psk->links);
 	link->state = RCHAR_LINK_DOWN;
@@ -515,9 +541,10 @@ err_free:
 
 /**
  * rchar_link_connect() - find or create the link to a peer endpoint; a new link connects
- * @ends: addresses and key
+ * @ends: addresses, key and settings
  *
- * All channels with the same addresses, the same key and the same encryption share a link.
+ * All channels with the same addresses, the same key, the same encryption and the same settings
+ * share a link.
  *
  * Context: process.
  * Return: the link, with one more user. NULL without memory or when the module unloads.
@@ -531,6 +558,7 @@ struct rchar_link *rchar_link_connect(const struct rchar_endpoint *ends)
 	list_for_each_entry(link, &rchar_links, entry) {
 		if (link->initiator && link->net == ends->net && link->psk == ends->psk &&
 		    link->encrypted == ends->encrypted &&
+		    !memcmp(&link->settings, &ends->settings, sizeof(link->settings)) &&
 		    rchar_addr_same_host(&link->local, &ends->local) &&
 		    rchar_addr_equal(&link->peer, &ends->peer) &&
 		    refcount_inc_not_zero(&link->users)) {
@@ -542,8 +570,7 @@ struct rchar_link *rchar_link_connect(const struct rchar_endpoint *ends)
 		get_random_bytes(&id, sizeof(id));
 	} while (!id);
 	/* Not with a key that was deleted after the caller found it. */
-	link = rchar_psk_deleted(ends->psk) ? NULL :
-					      rchar_link_create(ends, true, id, READ_ONCE(lanes));
+	link = rchar_psk_deleted(ends->psk) ? NULL : rchar_link_create(ends, true, id);
 	if (link)
 		rchar_link_schedule_connect(link, 0);
 out:

@@ -21,11 +21,8 @@ struct rchar_account;
 struct rchar_lane;
 struct rchar_psk;
 
-/*
- * Keepalive interval of a link that is UP. A lane whose peer is silent for about this long sends a
- * PING. A lane fails when its peer is silent, or its send queue is stuck, for three times as long.
- */
-#define RCHAR_LINK_KEEPALIVE_MS 5000
+/* Most seconds of a keepalive interval. */
+#define RCHAR_KEEPALIVE_MAX 250
 
 struct rchar_link;
 
@@ -80,12 +77,25 @@ struct rchar_link_works {
 };
 
 /**
+ * struct rchar_link_settings - what channels that connect choose for their link
+ * @lanes: connections, 1 to RCHAR_WIRE_LANES_MAX; 0: as many as the module parameter says
+ * @keepalive: keepalive interval, 1 to RCHAR_KEEPALIVE_MAX seconds; 0: the module parameter
+ * @tos: type of service (IPv4) or traffic class (IPv6, InfiniBand) of all packets
+ */
+struct rchar_link_settings {
+	u8 lanes;
+	u8 keepalive;
+	u8 tos;
+};
+
+/**
  * struct rchar_endpoint - what tells one link from another
  * @net: network namespace
  * @local: address of this host; on the initiator the source address, or family AF_UNSPEC
  * @peer: address of the peer; on the initiator with the port to connect to
  * @psk: the key that both hosts must have, or NULL
  * @encrypted: the connections are encrypted; @psk is not NULL
+ * @settings: of the initiator; on the acceptor only the lanes of the initiator
  */
 struct rchar_endpoint {
 	struct net *net;
@@ -93,6 +103,7 @@ struct rchar_endpoint {
 	struct sockaddr_storage peer;
 	struct rchar_psk *psk;
 	bool encrypted;
+	struct rchar_link_settings settings;
 };
 
 /**
@@ -109,6 +120,11 @@ struct rchar_endpoint {
  * @peer: address of the peer. On the initiator with the port to connect to.
  * @psk: the key that authenticates both hosts, with a reference; NULL: none
  * @encrypted: as in &struct rchar_endpoint
+ * @settings: as in &struct rchar_endpoint
+ * @keepalive: keepalive interval that this host wants, in seconds
+ * @keepalive_ms: keepalive interval in use, the shorter of those that the hosts want. A lane whose
+ *		  peer is silent for about this long sends a PING. A lane fails when its peer is
+ *		  silent, or its send queue is stuck, for three times as long.
  * @id: id on the wire, chosen by the initiator
  * @epoch: chosen by the acceptor; marks one unbroken sequence of frames
  * @attempt: number of the connection attempt, shared by all lanes of that attempt. On the
@@ -122,8 +138,7 @@ struct rchar_endpoint {
  * @was_up: the link was UP before the last move to DOWN
  * @failures: consecutive failed attempts
  * @next_at: jiffies of the next attempt
- * @nr_lanes: lanes of the link: all connect, or none. The initiator chooses the number when
- *	      creating the link.
+ * @nr_lanes: lanes of the link: all connect, or none. The initiator chooses the number.
  * @lanes: slots for lanes; NULL for an empty slot
  * @accepting: acceptor: lanes whose handshake is not complete, and which have no slot yet
  * @account: account of the peer's address, which counts the memory that the peer occupies
@@ -156,6 +171,9 @@ struct rchar_link {
 	struct sockaddr_storage peer;
 	struct rchar_psk *psk;
 	bool encrypted;
+	struct rchar_link_settings settings;
+	u8 keepalive;
+	unsigned int keepalive_ms;
 	u64 id;
 	u32 epoch;
 	u32 attempt;
@@ -214,8 +232,7 @@ extern struct list_head rchar_links;
 extern bool rchar_links_closed;
 extern struct workqueue_struct *rchar_link_wq;
 
-struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool initiator, u64 id,
-				     u8 nr_lanes);
+struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool initiator, u64 id);
 enum rchar_reason rchar_link_admits(struct net *net, const struct sockaddr_storage *local,
 				    const struct sockaddr_storage *peer,
 				    const struct rchar_psk *psk, bool encrypted);

@@ -47,7 +47,7 @@ static enum rchar_reason connect_lane(struct rchar_link *link, int index)
 
 	if (!lane)
 		return RCHAR_REASON_NO_MEMORY;
-	if (rchar_cm_create_id(lane, link->net)) {
+	if (rchar_cm_create_id(lane, link->net, link->settings.tos, link->keepalive)) {
 		rchar_lane_put(lane);
 		return RCHAR_REASON_NO_MEMORY;
 	}
@@ -157,13 +157,12 @@ static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 	 */
 	unsigned long last_rx = READ_ONCE(lane->last_rx), now = jiffies;
 	unsigned int silent = time_after(now, last_rx) ? jiffies_to_msecs(now - last_rx) : 0;
+	unsigned int interval = READ_ONCE(lane->link->keepalive_ms);
 
-	if (silent >= 3 * RCHAR_LINK_KEEPALIVE_MS ||
-	    rchar_lane_tx_stuck_ms(lane) >= 3 * RCHAR_LINK_KEEPALIVE_MS) {
+	if (silent >= 3 * interval || rchar_lane_tx_stuck_ms(lane) >= 3 * interval)
 		rchar_lane_fail(lane, reason);
-	} else if (silent >= RCHAR_LINK_KEEPALIVE_MS * 3 / 4) {
+	else if (silent >= interval * 3 / 4)
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
-	}
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && rchar_lane_rx_trim(lane))
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_TRIM);
 }
@@ -201,7 +200,7 @@ static void tick_work(struct work_struct *work)
 	if (READ_ONCE(link->state) == RCHAR_LINK_UP) {
 		rchar_link_for_each_lane(link, keepalive, RCHAR_REASON_KEEPALIVE);
 		mod_delayed_work(rchar_link_wq, &link->tick_work,
-				 msecs_to_jiffies(RCHAR_LINK_KEEPALIVE_MS));
+				 msecs_to_jiffies(READ_ONCE(link->keepalive_ms)));
 	} else if (READ_ONCE(link->state) != RCHAR_LINK_DYING) {
 		tick_down(link);
 	}
@@ -247,6 +246,7 @@ static void destroy_work(struct work_struct *work)
 
 /**
  * rchar_link_retry_all() - connect all links that are DOWN at once, for example for a new device
+ *			    or for a port that came up
  */
 void rchar_link_retry_all(void)
 {

@@ -111,6 +111,16 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_LINGER_MS, READ_ONCE(c->linger_ms));
 }
 
+/* The settings of the link, which only a channel that connects has. */
+static int put_link_settings(struct sk_buff *skb, const struct rchar_config *c)
+{
+	if (c->role != RCHAR_ROLE_CONNECT)
+		return 0;
+	return nla_put_u32(skb, RCHAR_A_CHANNEL_LANES, c->lanes) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_KEEPALIVE_MS, c->keepalive_ms) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_TOS, c->tos);
+}
+
 static int put_channel_state(struct sk_buff *skb, struct rchar_channel *channel)
 {
 	enum rchar_channel_state state;
@@ -202,8 +212,8 @@ int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 	    put_addr(skb, RCHAR_A_CHANNEL_LOCAL, &c->local) ||
 	    put_addr(skb, RCHAR_A_CHANNEL_PEER, &c->peer) ||
 	    (c->remote[0] && nla_put_string(skb, RCHAR_A_CHANNEL_REMOTE, c->remote)) ||
-	    put_channel_state(skb, channel) || put_settings(skb, c) || put_acl(skb, channel) ||
-	    put_memory(skb, channel) ||
+	    put_channel_state(skb, channel) || put_settings(skb, c) || put_link_settings(skb, c) ||
+	    put_acl(skb, channel) || put_memory(skb, channel) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MAJOR, MAJOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_DEV_MINOR, MINOR(channel->dev.devt)) ||
 	    nla_put_u32(skb, RCHAR_A_CHANNEL_SESSIONS, READ_ONCE(channel->nr_sessions)) ||
@@ -281,6 +291,8 @@ int rchar_fill_link(struct sk_buff *skb, struct rchar_link *link, bool admin)
 	    nla_put_u32(skb, RCHAR_A_LINK_INITIATOR, link->initiator) ||
 	    put_key_name(skb, RCHAR_A_LINK_KEY, link) ||
 	    nla_put_u32(skb, RCHAR_A_LINK_ENCRYPTED, link->encrypted) ||
+	    nla_put_u32(skb, RCHAR_A_LINK_KEEPALIVE_MS, READ_ONCE(link->keepalive_ms)) ||
+	    (link->initiator && nla_put_u32(skb, RCHAR_A_LINK_TOS, link->settings.tos)) ||
 	    nla_put_u32(skb, RCHAR_A_LINK_SESSIONS, atomic_read(&link->nr_sessions)))
 		return -EMSGSIZE;
 	spin_lock_bh(&link->lock);

@@ -48,6 +48,9 @@ const struct nla_policy rchar_parse_new_policy[RCHAR_A_CHANNEL_MAX + 1] = {
 	[RCHAR_A_CHANNEL_ACCESS] = { .type = NLA_U32 },
 	[RCHAR_A_CHANNEL_ATOMICS] = { .type = NLA_U32 },
 	[RCHAR_A_CHANNEL_ENCRYPT] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_LANES] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_KEEPALIVE_MS] = { .type = NLA_U32 },
+	[RCHAR_A_CHANNEL_TOS] = { .type = NLA_U32 },
 	SETTINGS_POLICY,
 	ACL_POLICY,
 };
@@ -224,6 +227,13 @@ static const struct setting {
 	  1, RCHAR_TIMEOUT_MS_MAX, "recovery-timeout must be 1 ms to 24 h" },
 	{ RCHAR_A_CHANNEL_LINGER_MS, offsetof(struct rchar_config, linger_ms), 0,
 	  RCHAR_TIMEOUT_MS_MAX, "linger must be 0 to 24 h" },
+	/* Only in requests for a new channel. */
+	{ RCHAR_A_CHANNEL_LANES, offsetof(struct rchar_config, lanes), 0, RCHAR_WIRE_LANES_MAX,
+	  "lanes must be 0 to 16" },
+	{ RCHAR_A_CHANNEL_KEEPALIVE_MS, offsetof(struct rchar_config, keepalive_ms), 0,
+	  RCHAR_KEEPALIVE_MS_MAX, "keepalive must be 0 to 250 s" },
+	{ RCHAR_A_CHANNEL_TOS, offsetof(struct rchar_config, tos), 0, RCHAR_TOS_MAX,
+	  "tos must be 0 to 255" },
 };
 
 /**
@@ -416,6 +426,22 @@ static int get_role(struct genl_info *info, struct rchar_config *config)
 	return rchar_parse_refuse(info, RCHAR_A_CHANNEL_ROLE, "no such role", -EINVAL);
 }
 
+/* Only a channel that connects chooses how its link is. */
+static int get_link_settings(struct genl_info *info, const struct rchar_config *config)
+{
+	static const int only[] = { RCHAR_A_CHANNEL_LANES, RCHAR_A_CHANNEL_KEEPALIVE_MS,
+				    RCHAR_A_CHANNEL_TOS };
+	int i;
+
+	for (i = 0; config->role != RCHAR_ROLE_CONNECT && i < ARRAY_SIZE(only); i++)
+		if (info->attrs[only[i]])
+			return rchar_parse_refuse(
+				info, only[i],
+				"only a channel that connects has lanes, a keepalive and a tos",
+				-EINVAL);
+	return 0;
+}
+
 static int get_encrypt(struct genl_info *info, struct rchar_config *config)
 {
 	const struct nlattr *nla = info->attrs[RCHAR_A_CHANNEL_ENCRYPT];
@@ -466,6 +492,8 @@ int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
 		ret = get_region(info, config);
 	if (!ret)
 		ret = get_encrypt(info, config);
+	if (!ret)
+		ret = get_link_settings(info, config);
 	if (!ret)
 		ret = get_node(info, config);
 	if (!ret)

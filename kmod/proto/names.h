@@ -98,7 +98,8 @@
 	X(RCHAR_REASON_NOT_AUTHORISED, "not-authorised")	\
 	X(RCHAR_REASON_KEY_DELETED, "key-deleted")		\
 	X(RCHAR_REASON_ENCRYPTION, "encryption")		\
-	X(RCHAR_REASON_DEVICE_LIMITS, "device-limits")
+	X(RCHAR_REASON_DEVICE_LIMITS, "device-limits")		\
+	X(RCHAR_REASON_PORT_DOWN, "port-down")
 
 /* clang-format on */
 

@@ -20,7 +20,8 @@ void rchar_privdata_encode(struct rchar_wire_privdata *wire, const struct rchar_
 	wire->link_id = cpu_to_le64(conn->link_id);
 	wire->epoch = cpu_to_le32(conn->epoch);
 	wire->attempt = cpu_to_le32(conn->attempt);
-	wire->caps = cpu_to_le32(conn->caps);
+	wire->caps = cpu_to_le32((conn->caps & ~RCHAR_CAPS_KEEPALIVE_MASK) |
+				 (u32)conn->keepalive << RCHAR_CAPS_KEEPALIVE_SHIFT);
 	wire->frame_size = cpu_to_le32(conn->frame_size);
 	wire->depth = cpu_to_le16(conn->depth);
 	wire->key = cpu_to_le16(conn->key);
@@ -62,7 +63,8 @@ enum rchar_privdata_error rchar_privdata_decode(struct rchar_privdata *conn, con
 	conn->link_id = le64_to_cpu(wire.link_id);
 	conn->epoch = le32_to_cpu(wire.epoch);
 	conn->attempt = le32_to_cpu(wire.attempt);
-	conn->caps = le32_to_cpu(wire.caps);
+	conn->caps = le32_to_cpu(wire.caps) & ~RCHAR_CAPS_KEEPALIVE_MASK;
+	conn->keepalive = le32_to_cpu(wire.caps) >> RCHAR_CAPS_KEEPALIVE_SHIFT;
 	conn->frame_size = le32_to_cpu(wire.frame_size);
 	conn->depth = le16_to_cpu(wire.depth);
 	conn->key = le16_to_cpu(wire.key);

@@ -21,6 +21,7 @@
  * @key: id of the key that authenticates the private data; 0: none
  * @lane: index of the lane
  * @lanes: number of lanes that the sender wants
+ * @keepalive: keepalive interval that the sender wants, in seconds; 0: no wish
  * @nonce: random, new in every attempt; with a key, the last bytes are a tag, see auth.h
  */
 struct rchar_privdata {
@@ -34,6 +35,7 @@ struct rchar_privdata {
 	u16 key;
 	u8 lane;
 	u8 lanes;
+	u8 keepalive;
 	u8 nonce[RCHAR_WIRE_NONCE_LEN];
 };
 

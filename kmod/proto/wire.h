@@ -50,7 +50,7 @@ struct rchar_wire_privdata {
 	__le64 link_id;	   /* chosen by the initiator, random */
 	__le32 epoch;	   /* chosen by the acceptor; 0: the initiator has no epoch */
 	__le32 attempt;	   /* counted by the initiator; echoed */
-	__le32 caps;	   /* RCHAR_CAP_*; unknown bits are ignored */
+	__le32 caps;	   /* RCHAR_CAP_*, unknown bits are ignored; keepalive: bits 24 to 31 */
 	__le32 frame_size; /* payload bytes of a (large) receive buffer */
 	__le16 depth;	   /* receive buffers posted: the peer's first credits */
 	__le16 key;	   /* id of the key that authenticates this; 0: none */
@@ -268,5 +268,9 @@ enum rchar_op {
 #define RCHAR_CAP_ENCRYPTED  0x01 /* the connection is encrypted; reply: and so is this side */
 #define RCHAR_CAP_INVALIDATE 0x02 /* RNDV_DONE may be a SEND that invalidates the key of RNDV */
 #define RCHAR_CAP_GROWS	     0x04 /* the buffers posted at first are small; large ones may follow */
+
+/* Bits of caps with the seconds of silence after which the sender wants PING; 0: no wish. */
+#define RCHAR_CAPS_KEEPALIVE_SHIFT 24
+#define RCHAR_CAPS_KEEPALIVE_MASK  0xff000000u
 
 #endif /* RCHAR_WIRE_H */

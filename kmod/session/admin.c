@@ -22,6 +22,11 @@ static struct rchar_link *admin_connect(struct rchar_channel *channel, const str
 		.peer = channel->config.peer,
 		.psk = rchar_acl_psk(acl),
 		.encrypted = channel->config.encrypt,
+		.settings = {
+			.lanes = channel->config.lanes,
+			.keepalive = DIV_ROUND_UP(channel->config.keepalive_ms, MSEC_PER_SEC),
+			.tos = channel->config.tos,
+		},
 	};
 
 	return rchar_link_connect(&ends);

@@ -34,6 +34,8 @@ struct rchar_type;
 #define RCHAR_OPEN_TIMEOUT_MS	     30000
 #define RCHAR_RECOVERY_TIMEOUT_MS    60000
 #define RCHAR_LINGER_MS		     30000
+#define RCHAR_KEEPALIVE_MS_MAX	     250000
+#define RCHAR_TOS_MAX		     255
 #define RCHAR_TIMEOUT_MS_MAX	     (24u * 3600 * 1000)
 #define RCHAR_CHANNELS_MAX	     4096
 
@@ -60,6 +62,10 @@ struct rchar_type;
  * @access: memory, listen: enum rchar_access
  * @atomics: memory, listen: enum rchar_atomics
  * @encrypt: sessions use encrypted links only; otherwise links that are not encrypted
+ * @lanes: connect: connections of the link; 0: as the module parameter says
+ * @keepalive_ms: connect: keepalive interval of the link, which rounds up to seconds; 0: the module
+ *		  parameter
+ * @tos: connect: type of service of the link's packets; 0: as the host is configured
  * @linger_ms: how long the session continues to send queued bytes after the last close()
  */
 struct rchar_config {
@@ -83,6 +89,9 @@ struct rchar_config {
 	u32 access;
 	u32 atomics;
 	bool encrypt;
+	u32 lanes;
+	u32 keepalive_ms;
+	u32 tos;
 };
 
 /**

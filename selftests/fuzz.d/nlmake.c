@@ -232,6 +232,9 @@ static bool given(const struct spec_attr *a, uint32_t type, uint32_t role, struc
 		return listens && one_in(r, 8);
 	if (!strcmp(a->name, "remote"))
 		return !listens && !one_in(r, 5);
+	if (!strcmp(a->name, "lanes") || !strcmp(a->name, "keepalive-ms") ||
+	    !strcmp(a->name, "tos"))
+		return !listens && one_in(r, 6);
 	if (!strcmp(a->name, "max-message"))
 		return type == RCHAR_TYPE_MESSAGE && one_in(r, 3);
 	if (!strcmp(a->name, "rendezvous-min"))

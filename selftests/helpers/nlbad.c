@@ -212,6 +212,34 @@ static void bad_memory(void)
 	expect("set_of_the_size", EINVAL);
 }
 
+static void bad_link_settings(void)
+{
+	static const struct {
+		int attr;
+		uint32_t too_much;
+		const char *listens, *set;
+		const char *much;
+	} all[] = {
+		{ RCHAR_A_CHANNEL_LANES, 17, "lanes_of_who_listens", "set_of_lanes", "17_lanes" },
+		{ RCHAR_A_CHANNEL_KEEPALIVE_MS, 250001, "keepalive_of_who_listens",
+		  "set_of_the_keepalive", "keepalive_of_more_than_250_s" },
+		{ RCHAR_A_CHANNEL_TOS, 256, "tos_of_who_listens", "set_of_the_tos", "tos_256" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		new_channel("x");
+		genl_put_u32(all[i].attr, 1);
+		expect(all[i].listens, EINVAL);
+		genl_new_channel(family, "x", RCHAR_TYPE_STREAM, RCHAR_ROLE_CONNECT);
+		genl_put_u32(all[i].attr, all[i].too_much);
+		expect(all[i].much, ERANGE);
+		genl_begin(family, RCHAR_CMD_CHANNEL_SET, 0);
+		genl_put_str(RCHAR_A_CHANNEL_NAME, "taken");
+		genl_put_u32(all[i].attr, 1);
+		expect(all[i].set, EINVAL);
+	}
+}
+
 static void bad_encryption(void)
 {
 	new_channel("x");
@@ -445,6 +473,7 @@ int main(void)
 	bad_names();
 	bad_attributes();
 	bad_memory();
+	bad_link_settings();
 	bad_encryption();
 	bad_objects();
 	bad_keys();

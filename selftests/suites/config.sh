@@ -47,7 +47,8 @@ every_channel() {
 	{
 		rchar add s1 stream listen 10.0.0.1:7472 keys kb,ka allow fd00::/64,10.0.0.0/24 \
 			rendezvous-min 1025 $all
-		rchar add s2 stream connect 10.0.0.1:7472/s1 from 10.0.0.1 key ka rendezvous-min 0 $all
+		rchar add s2 stream connect 10.0.0.1:7472/s1 from 10.0.0.1 key ka rendezvous-min 0 \
+			lanes 2 keepalive 3s tos 104 $all
 		rchar add m1 message listen "[fd00::1]:7473" keys ka encrypt on max-message 1000 $all
 		rchar add m2 message connect "[fd00::1]:7473/m1" from fd00::1 key ka encrypt on \
 			max-message 64m $all
@@ -152,6 +153,12 @@ apply_knows_the_limits() {
 LINES_OF_OTHERS='add x stream listen 10.0.0.1 max-message 1k
 add x message listen 10.0.0.1 rendezvous-min 1k
 add x stream listen 10.0.0.1 size 1m
+add x stream listen 10.0.0.1 lanes 2
+add x stream listen 10.0.0.1 keepalive 1s
+add x stream listen 10.0.0.1 tos 8
+add x stream connect 10.0.0.1 lanes 17
+add x stream connect 10.0.0.1 keepalive 251s
+add x stream connect 10.0.0.1 tos 256
 add x memory connect 10.0.0.1 access ro
 add x memory listen 10.0.0.1
 add x memory listen 10.0.0.1 size 0

@@ -153,6 +153,60 @@ a_link_has_the_lanes_that_were_asked_for() {
 	clean
 }
 
+# Channels that agree share a link; others have one of their own.
+a_link_is_as_its_channels_want() {
+	local i
+
+	for i in 1 2 3; do
+		rchar add "c$i" stream listen 10.0.0.1
+	done
+	on b rchar -w $limit add c1 stream connect 10.0.0.1 lanes 2 keepalive 1s tos 104
+	on b rchar -w $limit add c2 stream connect 10.0.0.1 lanes 2 keepalive 700ms tos 104
+	[ "$(on b rchar -j link | grep -o '"link":' | wc -l)" = 1 ]
+	[ "$(nr_lanes b)" = 2 ]
+	[ "$(counter b 'rchar -j link' keepalive_ms)" = 1000 ]
+	[ "$(counter b 'rchar -j link' tos)" = 104 ]
+	until_true eval '[ "$(counter a "rchar -j link" keepalive_ms)" = 1000 ]'
+	on b rchar -w $limit add c3 stream connect 10.0.0.1
+	[ "$(on b rchar -j link | grep -o '"link":' | wc -l)" = 2 ]
+	[ "$(nr_lanes b)" = 3 ]
+	clean
+}
+
+# A port of its own, as no packet says that it is down: both ends are here.
+a_port_that_goes_down_is_noticed_at_once() {
+	local parameter=/sys/module/rdma_char/parameters/keepalive before
+
+	port() {
+		ip link add dummy7 type dummy
+		ip link set dummy7 mtu 9000 up
+		ip addr add 10.7.0.1/24 dev dummy7
+		rdma link add dev7 type "$VM_RDMA" netdev dummy7
+	}
+	before=$(cat $parameter)
+	! echo 0 >$parameter || return 1
+	! echo 251 >$parameter || return 1
+	# The keepalive does not notice before the test ends.
+	echo 250 >$parameter
+	port
+	rchar add here stream listen 10.7.0.1
+	rchar -w $limit add there stream connect 10.7.0.1/here
+	echo "$before" >$parameter
+	[ "$(rchar -j link | grep -o '"keepalive_ms":250000' | wc -l)" = 2 ]
+	start_transfer a here there
+	is_moving here
+	ip link set dummy7 down
+	until_true eval '[ "$(rchar -j link | grep -o "\"reason\":\"port-down\"" | wc -l)" = 2 ]'
+	# Soft-RoCE of some kernels needs a new device then.
+	rdma link del dev7
+	ip link del dummy7
+	port
+	end_transfer
+	clean
+	rdma link del dev7
+	ip link del dummy7
+}
+
 # Bytes that follow from a seed, which somebody then gets in the way of.
 start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here
 	rio read "/dev/rchar/$2" 5 >/tmp/got &
@@ -642,7 +696,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 34
+plan 36
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -656,11 +710,13 @@ run a_device_that_cannot_connect_is_named
 run a_link_follows_what_its_device_can_do
 run many_channels_share_one_link
 run a_link_has_the_lanes_that_were_asked_for
+run a_link_is_as_its_channels_want
 run link_reset_in_the_middle_loses_nothing
 run close_survives_a_link_reset
 run device_removed_and_back_loses_nothing
 run blocked_callers_survive_device_removal
 run interface_down_and_up_loses_nothing
+run a_port_that_goes_down_is_noticed_at_once
 run device_module_unloaded_and_back_loses_nothing
 run address_removed_and_back_loses_nothing
 run interface_deleted_and_back_loses_nothing

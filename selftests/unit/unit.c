@@ -306,7 +306,8 @@ static struct rchar_privdata good_conn(void)
 				    .resume = 9,
 				    .depth = 64,
 				    .key = 0x1234,
-				    .lanes = 1 };
+				    .lanes = 1,
+				    .keepalive = 250 };
 
 	memset(c.nonce, 0xab, sizeof(c.nonce));
 	return c;
@@ -324,7 +325,7 @@ TEST(private_data_survives_encode_and_decode)
 	CHECK(a.link_id == b.link_id && a.epoch == b.epoch && a.attempt == b.attempt &&
 	      a.caps == b.caps && a.frame_size == b.frame_size && a.resume == b.resume &&
 	      a.depth == b.depth && a.lane == b.lane && a.lanes == b.lanes && a.key == b.key &&
-	      !memcmp(a.nonce, b.nonce, sizeof(a.nonce)));
+	      a.keepalive == b.keepalive && !memcmp(a.nonce, b.nonce, sizeof(a.nonce)));
 	/* Unaligned, and at its exact length. */
 	memmove(data + 1, data, 56);
 	CHECK(rchar_privdata_decode(&b, data + 1, 56) == RCHAR_PRIVDATA_OK);

@@ -233,6 +233,8 @@ const char *advice_for(rchar_reason reason)
 		return "an address of an RDMA interface, on both hosts";
 	case RCHAR_REASON_DEVICE_LIMITS:
 		return "dmesg says which attribute of the device, or which call";
+	case RCHAR_REASON_PORT_DOWN:
+		return "the cable, the switch, 'ip link'";
 	case RCHAR_REASON_VERSION:
 		return "'rchar version' on both hosts";
 	case RCHAR_REASON_ROUTE:

@@ -485,7 +485,7 @@ void print_help()
 	      "KEY  := window SIZE | max-message SIZE | rendezvous-min SIZE | backlog N |\n"
 	      "        open-timeout TIME | recovery-timeout TIME | linger TIME |\n"
 	      "        mode OCTAL | uid USER | gid GROUP;\n"
-	      "        connect: key NAME|none\n"
+	      "        connect: key NAME|none, and with add: lanes N | keepalive TIME | tos N\n"
 	      "        listen: keys NAME[,NAME]...|none | allow ADDR/BITS[,ADDR/BITS]...|any\n"
 	      "        memory listen, with add: size SIZE, and perhaps access ro|rw | atomics sw|hw\n"
 	      "SIZE takes k m g (of 1024), TIME needs us ms s\n"

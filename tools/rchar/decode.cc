@@ -120,6 +120,9 @@ void decode(const Attributes &in, Channel *out)
 	take_all(in, RCHAR_A_CHANNEL_KEY_DELETED, &out->keys_deleted);
 	take_all(in, RCHAR_A_CHANNEL_ALLOW, &out->allow);
 	take(in, RCHAR_A_CHANNEL_ENCRYPT, &out->encrypt);
+	take(in, RCHAR_A_CHANNEL_LANES, &out->lanes);
+	take(in, RCHAR_A_CHANNEL_KEEPALIVE_MS, &out->keepalive_ms);
+	take(in, RCHAR_A_CHANNEL_TOS, &out->tos);
 	take(in, RCHAR_A_CHANNEL_DEV_MAJOR, &out->dev_major);
 	take(in, RCHAR_A_CHANNEL_DEV_MINOR, &out->dev_minor);
 	take(in, RCHAR_A_CHANNEL_STATS, &out->stats);
@@ -133,6 +136,8 @@ void decode(const Attributes &in, Link *out)
 	take(in, RCHAR_A_LINK_PEER, &out->peer);
 	take(in, RCHAR_A_LINK_KEY, &out->key);
 	take(in, RCHAR_A_LINK_ENCRYPTED, &out->encrypted);
+	take(in, RCHAR_A_LINK_KEEPALIVE_MS, &out->keepalive_ms);
+	take(in, RCHAR_A_LINK_TOS, &out->tos);
 	take(in, RCHAR_A_LINK_STATE, &out->state);
 	take(in, RCHAR_A_LINK_REASON, &out->reason);
 	take(in, RCHAR_A_LINK_REASON_AGE_MS, &out->reason_age_ms);

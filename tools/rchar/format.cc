@@ -52,6 +52,7 @@ constexpr Reason reasons[] = {
 	{RCHAR_REASON_ENCRYPTION, "one host encrypts, the other does not (see encrypt of both)"},
 	{RCHAR_REASON_DEVICE_LIMITS,
 	 "the RDMA device refused what a connection needs ('dmesg' names it)"},
+	{RCHAR_REASON_PORT_DOWN, "the port of the RDMA device went down ('rdma link')"},
 };
 
 constexpr bool in_order()

@@ -96,6 +96,9 @@ Json json_of(const Channel &c)
 	put_list(&out, "keys_deleted", c.keys_deleted);
 	put_list(&out, "allow", c.allow);
 	put(&out, "encrypt", c.encrypt);
+	put(&out, "lanes", c.lanes);
+	put(&out, "keepalive_ms", c.keepalive_ms);
+	put(&out, "tos", c.tos);
 	put(&out, "dev_major", c.dev_major);
 	put(&out, "dev_minor", c.dev_minor);
 	put(&out, "node", c.node);
@@ -113,6 +116,8 @@ Json json_of(const Link &l)
 	put(&out, "peer", l.peer);
 	put(&out, "key", l.key);
 	put(&out, "encrypted", l.encrypted);
+	put(&out, "keepalive_ms", l.keepalive_ms);
+	put(&out, "tos", l.tos);
 	put(&out, "state", l.state);
 	put(&out, "reason", l.reason);
 	put(&out, "reason_age_ms", l.reason_age_ms);

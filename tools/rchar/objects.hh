@@ -45,6 +45,9 @@ struct Channel {
 	std::vector<std::string> keys_deleted;
 	std::vector<rchar_prefix> allow;
 	std::optional<Code<rchar_encrypt>> encrypt;
+	std::optional<uint32_t> lanes;
+	std::optional<uint32_t> keepalive_ms;
+	std::optional<uint32_t> tos;
 	std::optional<uint32_t> dev_major;
 	std::optional<uint32_t> dev_minor;
 	std::optional<Stats> stats;
@@ -77,6 +80,8 @@ struct Link {
 	std::optional<sockaddr_storage> peer;
 	std::optional<std::string> key;
 	std::optional<bool> encrypted;
+	std::optional<uint32_t> keepalive_ms;
+	std::optional<uint32_t> tos;
 	std::optional<Code<rchar_link_state>> state;
 	std::optional<Code<rchar_reason>> reason;
 	std::optional<uint64_t> reason_age_ms;

@@ -97,6 +97,20 @@ std::string memory_line(const Channel &c, const Stats &s)
 	return text + "\n";
 }
 
+// What the administrator chose for the link; nothing if it is as the module says.
+std::string link_settings_line(const Channel &c)
+{
+	std::string text;
+
+	if (c.lanes.value_or(0))
+		text += " lanes " + number(c.lanes);
+	if (c.keepalive_ms.value_or(0))
+		text += " keepalive " + time(c.keepalive_ms);
+	if (c.tos.value_or(0))
+		text += " tos " + number(c.tos);
+	return text.empty() ? "" : "   " + text + "\n";
+}
+
 std::string channel_details(const Channel &c)
 {
 	std::string text = "    mode " + (c.mode ? mode_text(*c.mode) : "") + " uid " +
@@ -109,6 +123,7 @@ std::string channel_details(const Channel &c)
 	text += " backlog " + number(c.backlog) + "\n";
 	text += "    open-timeout " + time(c.open_timeout_ms) + " recovery-timeout " +
 		time(c.recovery_timeout_ms) + " linger " + time(c.linger_ms) + "\n";
+	text += link_settings_line(c);
 	if (c.link)
 		text += "    link " + id(c.link) + "\n";
 	return text;
@@ -125,10 +140,12 @@ std::string lane_line(const Lane &l)
 	       number(l.unacked) + "\n";
 }
 
-std::string link_details(const Stats &s)
+std::string link_details(const Link &l, const Stats &s)
 {
-	return "    connects " + number(s.connects) + " failures " + number(s.failures) +
-	       " replayed " + number(s.replayed) + " duplicates " + number(s.duplicates) + " bad " +
+	return "    keepalive " + time(l.keepalive_ms) +
+	       (l.tos.value_or(0) ? " tos " + number(l.tos) : "") + "\n    connects " +
+	       number(s.connects) + " failures " + number(s.failures) + " replayed " +
+	       number(s.replayed) + " duplicates " + number(s.duplicates) + " bad " +
 	       number(s.bad_frames) + " stray " + number(s.stray_frames) + " credit-stalls " +
 	       number(s.credit_stalls) + "\n";
 }
@@ -194,7 +211,7 @@ std::string text_of(const Link &l, bool details)
 	text += "    rx " + number(s.rx_frames) + " frames " + number(s.rx_bytes) + " bytes, tx " +
 		number(s.tx_frames) + " frames " + number(s.tx_bytes) + " bytes\n";
 	if (details)
-		text += link_details(s);
+		text += link_details(l, s);
 	return text;
 }
 

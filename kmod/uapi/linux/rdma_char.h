@@ -135,6 +135,7 @@ enum rchar_reason {
 	RCHAR_REASON_KEY_DELETED,	/* the key of the link was deleted on this host */
 	RCHAR_REASON_ENCRYPTION,	/* one host encrypts, and the other does not */
 	RCHAR_REASON_DEVICE_LIMITS,	/* the device cannot carry a connection; the log says why */
+	RCHAR_REASON_PORT_DOWN,		/* the port of the device went down: cable, switch, admin */
 
 	__RCHAR_REASON_MAX
 };
@@ -288,6 +289,13 @@ enum rchar_channel_attr {
 	/* struct rchar_prefix, once for each; listen */
 	RCHAR_A_CHANNEL_ALLOW,
 	RCHAR_A_CHANNEL_ENCRYPT,		/* u32 enum rchar_encrypt */
+	/*
+	 * For the link of a channel that connects; channels share a link only if they agree. 0: as
+	 * the module parameters lanes and keepalive say.
+	 */
+	RCHAR_A_CHANNEL_LANES,			/* u32, connections of the link */
+	RCHAR_A_CHANNEL_KEEPALIVE_MS,		/* u32, rounded up to seconds */
+	RCHAR_A_CHANNEL_TOS,			/* u32, IP type of service, or traffic class */
 
 	__RCHAR_A_CHANNEL_MAX
 };
@@ -310,6 +318,8 @@ enum rchar_link_attr {
 	RCHAR_A_LINK_WIRE_ID,		/* u64: equal on both hosts; as RCHAR_A_LINK_EPOCH */
 	RCHAR_A_LINK_KEY,		/* string: name of the key that the peer must have */
 	RCHAR_A_LINK_ENCRYPTED,		/* u32: 1: everything that the link carries is encrypted */
+	RCHAR_A_LINK_KEEPALIVE_MS,	/* u32: the shorter interval of those that the hosts want */
+	RCHAR_A_LINK_TOS,		/* u32: IP type of service, or traffic class; initiator */
 
 	__RCHAR_A_LINK_MAX
 };
