@@ -312,14 +312,15 @@ static u8 ack_timeout(u8 keepalive)
 int rchar_cm_create_id(struct rchar_lane *lane, struct net *net, u8 tos, u8 keepalive)
 {
 	struct rdma_cm_id *id = rdma_create_id(net, lane_handler, lane, RDMA_PS_TCP, IB_QPT_RC);
+	u8 timeout = ack_timeout(keepalive);
 
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	/* The peer takes both from the connection request. */
 	if (tos)
 		rdma_set_service_type(id, tos);
-	if (ack_timeout(keepalive) < ACK_TIMEOUT_MAX)
-		rdma_set_ack_timeout(id, ack_timeout(keepalive));
+	if (timeout < ACK_TIMEOUT_MAX)
+		rdma_set_ack_timeout(id, timeout);
 	lane->cm_id = id;
 	return 0;
 }
