@@ -173,23 +173,30 @@ a_link_is_as_its_channels_want() {
 	clean
 }
 
+# add_dummy NUMBER - an interface dummyN with the address 10.N.0.1, and a device devN on it
+add_dummy() {
+	ip link add "dummy$1" type dummy
+	ip link set "dummy$1" mtu 9000 up
+	ip addr add "10.$1.0.1/24" dev "dummy$1"
+	rdma link add "dev$1" type "$VM_RDMA" netdev "dummy$1"
+}
+
+del_dummy() { # NUMBER
+	rdma link del "dev$1"
+	ip link del "dummy$1"
+}
+
 # A port of its own, as no packet says that it is down: both ends are here.
 a_port_that_goes_down_is_noticed_at_once() {
 	local parameter=/sys/module/rdma_char/parameters/keepalive before told
 
 	told=$(dmesg | grep -c 'down, port-down' || true)
-	port() {
-		ip link add dummy7 type dummy
-		ip link set dummy7 mtu 9000 up
-		ip addr add 10.7.0.1/24 dev dummy7
-		rdma link add dev7 type "$VM_RDMA" netdev dummy7
-	}
 	before=$(cat $parameter)
 	! echo 0 >$parameter || return 1
 	! echo 251 >$parameter || return 1
 	# The keepalive does not notice before the test ends.
 	echo 250 >$parameter
-	port
+	add_dummy 7
 	rchar add here stream listen 10.7.0.1
 	rchar -w $limit add there stream connect 10.7.0.1/here
 	echo "$before" >$parameter
@@ -205,16 +212,14 @@ a_port_that_goes_down_is_noticed_at_once() {
 	# The log, as the reason of the link is soon that of the next attempt.
 	until_true eval '[ "$(dmesg | grep -c "down, port-down")" -ge $((told + 2)) ]'
 	# Soft-RoCE of some kernels needs a new device then.
-	rdma link del dev7
-	ip link del dummy7
-	port
+	del_dummy 7
+	add_dummy 7
 	echo after >&8
 	exec 8>&-
 	wait $reader
 	[ "$(cat /tmp/got)" = $'before\nafter' ]
 	clean
-	rdma link del dev7
-	ip link del dummy7
+	del_dummy 7
 }
 
 # Bytes that follow from a seed, which somebody then gets in the way of.
@@ -333,11 +338,8 @@ blocked_callers_survive_device_removal() {
 survives_an_unsent_mad() {
 	local server client
 
-	ip link add dummy8 type dummy
-	ip link set dummy8 mtu 9000 up
-	ip addr add 10.8.0.1/24 dev dummy8
+	add_dummy 8
 	ip neigh add 10.8.0.2 lladdr 52:54:00:08:00:02 dev dummy8 nud permanent
-	rdma link add dev8 type "$VM_RDMA" netdev dummy8
 	rping -s -P -a 10.8.0.1 &
 	server=$!
 	until_true rping -c -C 1 -a 10.8.0.1
@@ -352,8 +354,7 @@ survives_an_unsent_mad() {
 	timeout $((10 * ${VM_PATIENCE:-1})) rping -c -C 1 -a 10.8.0.1 && survived=yes || survived=no
 	kill $server
 	wait $server || true
-	rdma link del dev8
-	ip link del dummy8
+	del_dummy 8
 }
 
 # A fault in the middle of 64 MiB.
@@ -385,20 +386,14 @@ device_module_unloaded_and_back_loses_nothing() {
 
 # The interface of the device itself goes. One machine, so that it may.
 interface_deleted_and_back_loses_nothing() {
-	dummy() {
-		ip link add dummy7 type dummy
-		ip link set dummy7 mtu 9000 up
-		ip addr add 10.7.0.1/24 dev dummy7
-		rdma link add dev7 type "$VM_RDMA" netdev dummy7
-	}
-	dummy
+	add_dummy 7
 	rchar add here stream listen 10.7.0.1
 	rchar -w $limit add there stream connect 10.7.0.1/here
 	start_transfer a here there
 	is_moving here
 	ip link del dummy7
 	until_true is_state here waiting
-	dummy
+	add_dummy 7
 	end_transfer
 	clean
 	ip link del dummy7
