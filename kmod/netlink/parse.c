@@ -3,6 +3,7 @@
 #include "parse.h"
 #include <net/genetlink.h>
 #include "base/addr.h"
+#include "link/link.h"
 #include "proto/frame.h"
 #include "proto/seal.h"
 #include "session/channel.h"
@@ -231,7 +232,7 @@ static const struct setting {
 	{ RCHAR_A_CHANNEL_LANES, offsetof(struct rchar_config, lanes), 0, RCHAR_WIRE_LANES_MAX,
 	  "lanes must be 0 to 16" },
 	{ RCHAR_A_CHANNEL_KEEPALIVE_MS, offsetof(struct rchar_config, keepalive_ms), 0,
-	  RCHAR_KEEPALIVE_MS_MAX, "keepalive must be 0 to 250 s" },
+	  (RCHAR_KEEPALIVE_MAX * MSEC_PER_SEC), "keepalive must be 0 to 250 s" },
 	{ RCHAR_A_CHANNEL_TOS, offsetof(struct rchar_config, tos), 0, RCHAR_TOS_MAX,
 	  "tos must be 0 to 255" },
 };
@@ -376,23 +377,28 @@ static int get_connect(struct genl_info *info, struct rchar_config *config)
 	return 0;
 }
 
+/* Refuse each of @nr attributes that a request has. */
+static int refuse_all(struct genl_info *info, const int *attrs, int nr, const char *words)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (info->attrs[attrs[i]])
+			return rchar_parse_refuse(info, attrs[i], words, -EINVAL);
+	return 0;
+}
+
 /* Get the region that a listening memory channel exports. Other channels must not have one. */
 static int get_region(struct genl_info *info, struct rchar_config *config)
 {
 	static const int only[] = { RCHAR_A_CHANNEL_SIZE, RCHAR_A_CHANNEL_ACCESS,
 				    RCHAR_A_CHANNEL_ATOMICS };
 	struct nlattr **attrs = info->attrs;
-	int i;
 
-	if (config->type != RCHAR_TYPE_MEMORY || config->role != RCHAR_ROLE_LISTEN) {
-		for (i = 0; i < ARRAY_SIZE(only); i++)
-			if (attrs[only[i]])
-				return rchar_parse_refuse(
-					info, only[i],
-					"only a memory channel that listens has a size, an access and atomics",
-					-EINVAL);
-		return 0;
-	}
+	if (config->type != RCHAR_TYPE_MEMORY || config->role != RCHAR_ROLE_LISTEN)
+		return refuse_all(
+			info, only, ARRAY_SIZE(only),
+			"only a memory channel that listens has a size, an access and atomics");
 	if (!attrs[RCHAR_A_CHANNEL_SIZE])
 		return rchar_parse_missing(info, "how much memory? the size is missing");
 	config->size = nla_get_u64(attrs[RCHAR_A_CHANNEL_SIZE]);
@@ -431,15 +437,11 @@ static int get_link_settings(struct genl_info *info, const struct rchar_config *
 {
 	static const int only[] = { RCHAR_A_CHANNEL_LANES, RCHAR_A_CHANNEL_KEEPALIVE_MS,
 				    RCHAR_A_CHANNEL_TOS };
-	int i;
 
-	for (i = 0; config->role != RCHAR_ROLE_CONNECT && i < ARRAY_SIZE(only); i++)
-		if (info->attrs[only[i]])
-			return rchar_parse_refuse(
-				info, only[i],
-				"only a channel that connects has lanes, a keepalive and a tos",
-				-EINVAL);
-	return 0;
+	if (config->role == RCHAR_ROLE_CONNECT)
+		return 0;
+	return refuse_all(info, only, ARRAY_SIZE(only),
+			  "only a channel that connects has lanes, a keepalive and a tos");
 }
 
 static int get_encrypt(struct genl_info *info, struct rchar_config *config)

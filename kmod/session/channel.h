@@ -34,7 +34,6 @@ struct rchar_type;
 #define RCHAR_OPEN_TIMEOUT_MS	     30000
 #define RCHAR_RECOVERY_TIMEOUT_MS    60000
 #define RCHAR_LINGER_MS		     30000
-#define RCHAR_KEEPALIVE_MS_MAX	     250000
 #define RCHAR_TOS_MAX		     255
 #define RCHAR_TIMEOUT_MS_MAX	     (24u * 3600 * 1000)
 #define RCHAR_CHANNELS_MAX	     4096
