@@ -19,6 +19,19 @@ module_param(host_memory, uint, 0644);
 MODULE_PARM_DESC(host_memory,
 		 "MiB that all peers together may make this host hold; 0: an eighth of the memory");
 
+static unsigned int peer_lanes = 64;
+module_param(peer_lanes, uint, 0644);
+MODULE_PARM_DESC(peer_lanes, "connections (lanes) that this host accepts from a peer address");
+
+static unsigned int host_lanes;
+module_param(host_lanes, uint, 0644);
+MODULE_PARM_DESC(
+	host_lanes,
+	"connections accepted from all peers with a key, and from all others; 0: by memory");
+
+/* Limit of the default of host_lanes. */
+#define LANES_MAX 4096
+
 /* Sessions of a peer that may linger, however much other peers hold. */
 #define CLOSING_ALWAYS 256
 
@@ -84,6 +97,7 @@ struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_s
 		account->net = net;
 		account->addr = *addr;
 		account->owner = owner;
+		INIT_LIST_HEAD(&account->waiting_attempts);
 		hash_add(accounts, &account->entry, account_hash_of(addr));
 	}
 	account->users++;
@@ -112,7 +126,8 @@ void rchar_account_put(struct rchar_account *account)
 	WARN_ON_ONCE(atomic64_read(&account->held) || atomic64_read(&account->lingering) ||
 		     atomic_read(&account->imports) || atomic_read(&account->ending_imports) ||
 		     atomic_read(&account->closing) || atomic_read(&account->waiting) ||
-		     account->lanes || account->half_open);
+		     account->lanes || account->half_open || account->attempts ||
+		     !list_empty(&account->waiting_attempts));
 	kfree(account);
 }
 
@@ -372,13 +387,14 @@ bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned in
 
 /*
  * Limit accepted lanes so that the receive buffers of peers without a key use at most a quarter of
- * the memory, and those of peers with a key another quarter.
+ * the memory, and those of peers with a key another quarter; or as the administrator says.
  */
 static u64 lanes_max(void)
 {
 	u64 fit = ((u64)totalram_pages() << PAGE_SHIFT) / 4 / SZ_2M;
 
-	return clamp_t(u64, fit, RCHAR_LANES_PER_PEER, RCHAR_LANES_ACCEPTED);
+	fit = max_t(u64, min_t(u64, fit, LANES_MAX), READ_ONCE(peer_lanes));
+	return READ_ONCE(host_lanes) ?: fit;
 }
 
 /**
@@ -406,7 +422,7 @@ bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes)
 	bool ok;
 
 	spin_lock_bh(&accounts_lock);
-	ok = account->lanes + lanes <= RCHAR_LANES_PER_PEER && *all + lanes <= lanes_max();
+	ok = account->lanes + lanes <= READ_ONCE(peer_lanes) && *all + lanes <= lanes_max();
 	if (ok) {
 		account->lanes += lanes;
 		*all += lanes;

@@ -17,12 +17,6 @@
 struct net;
 
 /*
- * Limits of the lanes of accepted links: of one peer, of all peers without a key, and of all peers
- * with one. Each lane costs a queue pair and its receive buffers.
- */
-#define RCHAR_LANES_PER_PEER	 64
-#define RCHAR_LANES_ACCEPTED	 4096
-/*
  * Limits of the lanes whose handshake is not complete: of one peer, and of all peers without a key.
  * A link of 16 lanes may connect all lanes at once.
  */
@@ -44,6 +38,8 @@ struct net;
  * @waiting: sessions that no program has opened yet
  * @lanes: lanes of accepted links; accounts_lock
  * @half_open: lanes whose handshake is not complete; accounts_lock
+ * @attempts: links of this host that have the turn to connect to the peer; for link/pace.c
+ * @waiting_attempts: links that wait for that; for link/pace.c
  */
 struct rchar_account {
 	struct hlist_node entry;
@@ -59,6 +55,8 @@ struct rchar_account {
 	atomic_t waiting;
 	unsigned int lanes;
 	unsigned int half_open;
+	unsigned int attempts;
+	struct list_head waiting_attempts;
 };
 
 struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr,

@@ -15,6 +15,7 @@
 #include "handshake.h"
 #include "lane.h"
 #include "link.h"
+#include "links.h"
 #include "psk.h"
 
 /* ---- the request ---- */
@@ -59,19 +60,6 @@ static enum rchar_reason attempt_reason(struct rchar_link *link,
 	return RCHAR_REASON_NONE;
 }
 
-/*
- * Is the request for a lane of this link? A key is an identity, whatever the addresses are: the
- * peer may reconnect from another one. Without keys the addresses are the identity.
- */
-static bool is_link_of(const struct rchar_link *link, u64 id, const struct rchar_endpoint *ends)
-{
-	if (link->initiator || link->id != id || link->net != ends->net || link->psk != ends->psk ||
-	    link->encrypted != ends->encrypted)
-		return false;
-	return ends->psk || (rchar_addr_same_host(&link->peer, &ends->peer) &&
-			     rchar_addr_equal(&link->local, &ends->local));
-}
-
 /* Find or create the acceptor's link for a request. Adds a user to the link. */
 static struct rchar_link *find_or_create_accepted(const struct rchar_cm_request *request,
 						  struct rchar_psk *psk)
@@ -84,20 +72,13 @@ static struct rchar_link *find_or_create_accepted(const struct rchar_cm_request 
 		.encrypted = request->privdata.caps & RCHAR_CAP_ENCRYPTED,
 		.settings.lanes = request->privdata.lanes,
 	};
-	struct rchar_link *link;
 
 	lockdep_assert_held(&rchar_links_lock);
 	/* A key that is deleted now has no link, and gets none. */
 	if (rchar_psk_deleted(psk))
 		return NULL;
-	list_for_each_entry(link, &rchar_links, entry) {
-		if (is_link_of(link, request->privdata.link_id, &ends) &&
-		    refcount_inc_not_zero(&link->users)) {
-			rchar_link_get(link);
-			return link;
-		}
-	}
-	return rchar_link_create(&ends, false, request->privdata.link_id);
+	return rchar_links_find_accepted(&ends, request->privdata.link_id) ?:
+		       rchar_links_create(&ends, false, request->privdata.link_id);
 }
 
 /*

@@ -176,7 +176,7 @@ static bool reply_matches(const struct rchar_lane *lane)
 
 /*
  * Limit the READs in flight to the number that the peer answers at once. Which of the two fields
- * contains this number depends on the transport.
+ * contains this number depends on the transport. The lane has its device's limits.
  */
 static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param *param)
 {
@@ -389,6 +389,7 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 		rchar_lane_fail(lane, setup_reason(ret));
 		return;
 	}
+	set_reads_max(lane, request);
 	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
 	lane->ops->introduce(lane);
 	fill_param(lane, &param, request);
@@ -511,7 +512,6 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event
 	lane->cm_id = id;
 	id->context = lane;
 	id->event_handler = lane_handler;
-	set_reads_max(lane, &event->param.conn);
 	rchar_lane_start(lane);
 	accept_lane(lane, &event->param.conn);
 	complete(&lane->started);

@@ -40,18 +40,25 @@ static void fill_hello(struct rchar_lane *lane, struct rchar_txbuf *txb)
 				   sizeof(lane->auth.transcript.initiator_public));
 }
 
+/* The control frames to send now. A second PING waits until the first one is answered. */
+static u32 control_wanted(const struct rchar_lane *lane)
+{
+	return lane->tx.inflight.ping_at ? lane->tx.wanted & ~BIT(RCHAR_OP_PING) : lane->tx.wanted;
+}
+
 /* Build the wanted control frame with the lowest op number; NULL if none can be sent. */
 static struct rchar_txbuf *next_control(struct rchar_lane *lane)
 {
 	struct rchar_txbuf *txb;
+	u32 wanted = control_wanted(lane);
 	u8 op;
 
-	if (!lane->tx.wanted)
+	if (!wanted)
 		return NULL;
 	txb = rchar_lane_tx_control(lane);
 	if (!txb)
 		return NULL;
-	op = __ffs(lane->tx.wanted);
+	op = __ffs(wanted);
 	lane->tx.wanted &= ~BIT(op);
 	txb->hdr.op = op;
 	if (op == RCHAR_OP_HELLO || op == RCHAR_OP_READY)
@@ -215,7 +222,7 @@ u32 rchar_flow_next_len(struct rchar_flow *flow, struct rchar_lane *lane)
 	struct rchar_txbuf *txb;
 
 	lockdep_assert_held(&flow->lock);
-	if (lane->tx.wanted && rchar_lane_tx_control_idle(lane))
+	if (control_wanted(lane) && rchar_lane_tx_control_idle(lane))
 		return sizeof(struct rchar_wire_hello_public);
 	if (!lane->sq.ready)
 		return 0;

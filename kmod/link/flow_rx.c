@@ -117,6 +117,15 @@ static void trim(struct rchar_flow *flow, struct rchar_lane *lane)
 	spin_unlock_bh(&flow->lock);
 }
 
+static void pong(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	/* rchar_flow_receive_done() sends it. */
+	if (rchar_inflight_pong(&lane->tx.inflight))
+		lane->tx.wanted |= BIT(RCHAR_OP_PING);
+	spin_unlock_bh(&flow->lock);
+}
+
 static enum rchar_frame_error receive_control(struct rchar_flow *flow, struct rchar_lane *lane,
 					      const struct rchar_hdr *hdr)
 {
@@ -124,6 +133,8 @@ static enum rchar_frame_error receive_control(struct rchar_flow *flow, struct rc
 		return RCHAR_FRAME_BAD_STATE;
 	if (hdr->op == RCHAR_OP_PING)
 		rchar_flow_control(flow, lane, RCHAR_OP_PONG);
+	if (hdr->op == RCHAR_OP_PONG)
+		pong(flow, lane);
 	if (hdr->op == RCHAR_OP_TRIM)
 		trim(flow, lane);
 	return RCHAR_FRAME_OK;

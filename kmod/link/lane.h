@@ -4,8 +4,7 @@
 #define RCHAR_LANE_H
 
 #include <linux/completion.h>
-#include <linux/jiffies.h> /* which the next one needs from Linux 6.10 on */
-#include <linux/dynamic_queue_limits.h>
+#include <linux/jiffies.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -13,6 +12,7 @@
 #include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 #include "ibdev.h"
+#include "inflight.h"
 #include "limits.h"
 #include "mr.h"
 #include "proto/auth.h"
@@ -79,8 +79,8 @@ struct rchar_lane_ops {
  * @credit: credits of both directions
  * @posted: frames in the send queue, oldest first
  * @used: work requests for frames in the send queue
- * @bytes: bytes in the send queue, and how many keep the device busy. Frames with a sequence number
- *	   wait in their flow meanwhile, where a frame of another sender may still overtake them.
+ * @inflight: bytes in the send queue. While there are enough, frames with a sequence number wait in
+ *	      their flow, where a frame of another sender may still overtake them.
  * @unsignaled: bytes of the frames staged since the last signaled one
  * @wanted: set of BIT(op): control frames to send
  * @first: first work request of the chain being built for ib_post_send()
@@ -99,7 +99,7 @@ struct rchar_lane_tx {
 	struct rchar_credit credit;
 	struct list_head posted;
 	u16 used;
-	struct dql bytes;
+	struct rchar_inflight inflight;
 	u32 unsignaled;
 	u32 wanted;
 	struct ib_send_wr *first;

@@ -27,7 +27,7 @@ bool rchar_lane_tx_room(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_tx_full() - check whether the send queue has enough bytes to keep the device busy
+ * rchar_lane_tx_full() - check whether the send queue has enough bytes
  * @lane: the lane
  *
  * Return: true when frames with a sequence number should wait in their flow.
@@ -35,7 +35,7 @@ bool rchar_lane_tx_room(struct rchar_lane *lane)
 bool rchar_lane_tx_full(struct rchar_lane *lane)
 {
 	lockdep_assert_held(lane->sq.lock);
-	return dql_avail(&lane->tx.bytes) < 0;
+	return rchar_inflight_full(&lane->tx.inflight);
 }
 
 static struct rchar_txbuf *idle_control(struct rchar_lane *lane)
@@ -161,9 +161,11 @@ void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	txb->hdr.ack = ack;
 	rchar_hdr_encode(&txb->wire, &txb->hdr);
 	rchar_txbuf_get(txb);
+	if (txb->hdr.op == RCHAR_OP_PING)
+		rchar_inflight_ping(&tx->inflight, !lane->sq.used);
 	rchar_sq_begin(&lane->sq);
 	list_add_tail(&txb->posted, &tx->posted);
-	dql_queued(&tx->bytes, bytes_of(txb));
+	rchar_inflight_queued(&tx->inflight, bytes_of(txb));
 	txb->nr_wrs = registers(lane, txb) ? 2 : 1;
 	tx->used += txb->nr_wrs;
 }
@@ -371,7 +373,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struc
 		if (txb == upto)
 			break;
 	}
-	dql_completed(&lane->tx.bytes, bytes);
+	rchar_inflight_done(&lane->tx.inflight, bytes);
 }
 
 /**
@@ -408,7 +410,7 @@ int rchar_lane_tx_init(struct rchar_lane *lane)
 	int i;
 
 	INIT_LIST_HEAD(&lane->tx.posted);
-	dql_init(&lane->tx.bytes, HZ);
+	rchar_inflight_init(&lane->tx.inflight);
 	INIT_WORK(&lane->tx.seal_work, seal_work);
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
 		struct rchar_txbuf *txb;

@@ -13,9 +13,7 @@
 #include "lane.h"
 #include "psk.h"
 
-DEFINE_MUTEX(rchar_links_lock); /* protects the table; never held while calling the CM */
-LIST_HEAD(rchar_links);		/* ordered by serial */
-static u32 last_serial;
+DEFINE_MUTEX(rchar_links_lock);
 bool rchar_links_closed; /* rchar_links_lock: create no new links */
 
 /* Destroying a link waits for its lanes, so links do not share the work queue of lanes. */
@@ -54,8 +52,10 @@ MODULE_PARM_DESC(keepalive,
 		 "seconds after which links made from now on ask a silent peer, 1 to 250");
 
 /* Count the lanes of a link that a peer makes. Returns false when the peer has too many. */
-static bool link_add_lanes(struct rchar_link *link, struct rchar_psk *psk)
+static bool link_add_lanes(struct rchar_link *link)
 {
+	struct rchar_psk *psk = link->psk;
+
 	lockdep_assert_held(&rchar_links_lock);
 	if (psk && atomic_read(&psk->lanes) + link->nr_lanes > rchar_account_lanes_per_key())
 		return false;
@@ -173,6 +173,8 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rch
 				    rchar_link_state_name(to), reason ? ", " : "",
 				    reason ? rchar_reason_name(reason) : "");
 	rchar_notify_link(link);
+	if (from == RCHAR_LINK_CONNECTING && link->initiator)
+		rchar_pace_end(&link->pace);
 	/* Only channels of an initiator depend on the state of a link. */
 	if (link->initiator)
 		link->ops->state_changed(link);
@@ -464,10 +466,10 @@ void rchar_link_unuse(struct rchar_link *link)
 	rchar_link_put(link);
 }
 
-/* ---- the table ---- */
+/* ---- creation ---- */
 
 /**
- * rchar_link_create() - create a link with one user, and add the link to the table
+ * rchar_link_create() - create a link with one user; links.c adds it to the table
  * @ends: addresses, key and settings
  * @initiator: this host sends the connection requests
  * @id: id on the wire
@@ -492,21 +494,21 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	if (!link->account)
 		goto err_free;
 	link->nr_lanes = nr_lanes;
-	if (!initiator && !link_add_lanes(link, ends->psk))
+	link->initiator = initiator;
+	link->id = id;
+	link->local = ends->local;
+	link->peer = ends->peer;
+	link->psk = ends->psk;
+	link->settings = *settings;
+	if (!initiator && !link_add_lanes(link))
 		goto err_account;
 	rchar_ledger_add(RCHAR_OBJ_LINK);
 	kref_init(&link->ref); /* for the table */
 	kref_get(&link->ref);  /* for the first user */
 	refcount_set(&link->users, 1);
-	link->serial = ++last_serial;
 	link->net = get_net(ends->net);
-	link->initiator = initiator;
-	link->id = id;
-	link->local = ends->local;
-	link->peer = ends->peer;
-	link->psk = rchar_psk_get(ends->psk);
+	rchar_psk_get(link->psk);
 	link->encrypted = ends->encrypted;
-	link->settings = *settings;
 	link->keepalive = settings->keepalive ?: READ_ONCE(keepalive);
 	link->keepalive_ms = keepalive_ms_with(link, 0);
 	if (link->psk)
@@ -524,12 +526,12 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	link->traffic.wq = rchar_link_wq;
 	INIT_LIST_HEAD(&link->accepting);
 	INIT_DELAYED_WORK(&link->connect_work, link_works->connect);
+	rchar_pace_init(&link->pace, link->account, rchar_link_wq, &link->connect_work);
 	INIT_WORK(&link->up_work, link_works->up);
 	INIT_DELAYED_WORK(&link->evict_work, link_works->evict);
 	INIT_WORK(&link->lanes_work, link_works->lanes);
 	INIT_DELAYED_WORK(&link->tick_work, link_works->tick);
 	INIT_WORK(&link->destroy_work, link_works->destroy);
-	list_add_tail(&link->entry, &rchar_links);
 	return link;
 
 err_account:
@@ -537,45 +539,6 @@ err_account:
 err_free:
 	kfree(link);
 	return NULL;
-}
-
-/**
- * rchar_link_connect() - find or create the link to a peer endpoint; a new link connects
- * @ends: addresses, key and settings
- *
- * All channels with the same addresses, the same key, the same encryption and the same settings
- * share a link.
- *
- * Context: process.
- * Return: the link, with one more user. NULL without memory or when the module unloads.
- */
-struct rchar_link *rchar_link_connect(const struct rchar_endpoint *ends)
-{
-	struct rchar_link *link;
-	u64 id;
-
-	mutex_lock(&rchar_links_lock);
-	list_for_each_entry(link, &rchar_links, entry) {
-		if (link->initiator && link->net == ends->net && link->psk == ends->psk &&
-		    link->encrypted == ends->encrypted &&
-		    !memcmp(&link->settings, &ends->settings, sizeof(link->settings)) &&
-		    rchar_addr_same_host(&link->local, &ends->local) &&
-		    rchar_addr_equal(&link->peer, &ends->peer) &&
-		    refcount_inc_not_zero(&link->users)) {
-			rchar_link_get(link);
-			goto out;
-		}
-	}
-	do {
-		get_random_bytes(&id, sizeof(id));
-	} while (!id);
-	/* Not with a key that was deleted after the caller found it. */
-	link = rchar_psk_deleted(ends->psk) ? NULL : rchar_link_create(ends, true, id);
-	if (link)
-		rchar_link_schedule_connect(link, 0);
-out:
-	mutex_unlock(&rchar_links_lock);
-	return link;
 }
 
 /* ---- who is at the other end ---- */
@@ -669,50 +632,6 @@ void rchar_link_bad_frame(struct rchar_link *link, const struct rchar_hdr *hdr,
 u64 rchar_link_bad_frames(void)
 {
 	return atomic64_read(&nr_bad_frames);
-}
-
-/**
- * rchar_link_next() - walk the table
- * @serial: serial of the previous link, 0 to start
- *
- * Return: the next link, with a reference, or NULL.
- */
-struct rchar_link *rchar_link_next(u32 serial)
-{
-	struct rchar_link *link, *found = NULL;
-
-	mutex_lock(&rchar_links_lock);
-	list_for_each_entry(link, &rchar_links, entry) {
-		if (link->serial > serial) {
-			rchar_link_get(link);
-			found = link;
-			break;
-		}
-	}
-	mutex_unlock(&rchar_links_lock);
-	return found;
-}
-
-/**
- * rchar_link_find() - find a link by its serial
- * @net: network namespace
- * @serial: number of the link on this host. The id on the wire would not do: peers choose that
- *	    id, and two peers may choose the same one.
- *
- * Return: the link, with a reference, or NULL.
- */
-struct rchar_link *rchar_link_find(struct net *net, u64 serial)
-{
-	struct rchar_link *link, *found = NULL;
-
-	mutex_lock(&rchar_links_lock);
-	list_for_each_entry(link, &rchar_links, entry)
-		if (link->serial == serial && link->net == net)
-			found = link;
-	if (found)
-		rchar_link_get(found);
-	mutex_unlock(&rchar_links_lock);
-	return found;
 }
 
 /**

@@ -14,6 +14,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include "flows.h"
+#include "pace.h"
 #include "proto/state.h"
 
 struct net;
@@ -111,7 +112,7 @@ struct rchar_endpoint {
  * @ref: keeps the memory: one for the table, one for each user, lane and running lookup
  * @users: channels and sessions; on the acceptor also lanes. When the last user is dropped,
  *	   @destroy_work runs.
- * @entry: entry of the table of links; rchar_links_lock
+ * @entry: entry of the table of links; for links.c
  * @serial: number of the link on this host, never reused
  * @net: network namespace; holds a reference
  * @initiator: this host sends the connection requests
@@ -149,6 +150,7 @@ struct rchar_endpoint {
  * @next_session: id at which the search for a free id starts
  * @ops: callbacks to the sessions
  * @connect_work: starts an attempt with the first lane; initiator only
+ * @pace: when @connect_work may make an attempt
  * @up_work: calls &rchar_link_ops.up
  * @evict: the peer is over its budget: drop what this host keeps for the peer. Written with
  *	   rchar_links_lock held.
@@ -163,7 +165,7 @@ struct rchar_endpoint {
 struct rchar_link {
 	struct kref ref;
 	refcount_t users;
-	struct list_head entry;
+	struct hlist_node entry;
 	u32 serial;
 	struct net *net;
 	bool initiator;
@@ -196,6 +198,7 @@ struct rchar_link {
 	u32 next_session;
 	const struct rchar_link_ops *ops;
 	struct delayed_work connect_work;
+	struct rchar_pace pace;
 	struct work_struct up_work;
 	bool evict;
 	struct delayed_work evict_work;
@@ -227,8 +230,11 @@ struct rchar_link *rchar_link_find(struct net *net, u64 serial);
 u64 rchar_link_bad_frames(void);
 
 /* ---- for the files that connect, accept and destroy links, and for lanes ---- */
+/*
+ * Protects the table of links. Also makes an attempt, a request and the deletion of a key exclude
+ * each other. Never held while calling the CM.
+ */
 extern struct mutex rchar_links_lock;
-extern struct list_head rchar_links;
 extern bool rchar_links_closed;
 extern struct workqueue_struct *rchar_link_wq;
 

@@ -11,6 +11,7 @@
 #include "flows.h"
 #include "lane.h"
 #include "link.h"
+#include "links.h"
 #include "psk.h"
 
 /* Time limit for sending the last acks. */
@@ -70,14 +71,22 @@ static void link_connect_work(struct work_struct *work)
 	enum rchar_reason reason;
 	bool ok;
 
+	/*
+	 * Before the turn: destroy_work() moves the link to DYING before it unlists the link for
+	 * the last time, and a work that is armed twice must not end the turn of a running attempt.
+	 */
+	if (READ_ONCE(link->state) != RCHAR_LINK_DOWN || !rchar_pace_begin(&link->pace))
+		return;
 	/* The lock excludes tick_down(), which may reset the flows of the link. */
 	mutex_lock(&rchar_links_lock);
 	ok = !rchar_links_closed && !rchar_psk_deleted(link->psk) && rchar_link_no_lanes(link) &&
 	     READ_ONCE(link->state) == RCHAR_LINK_DOWN &&
 	     rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
 	mutex_unlock(&rchar_links_lock);
-	if (!ok)
+	if (!ok) {
+		rchar_pace_end(&link->pace);
 		return;
+	}
 	link->attempt++;
 	reason = connect_lane(link, 0);
 	if (reason && rchar_link_move(link, RCHAR_LINK_DOWN, reason))
@@ -223,12 +232,13 @@ static void destroy_work(struct work_struct *work)
 	struct rchar_link *link = container_of(work, struct rchar_link, destroy_work);
 
 	mutex_lock(&rchar_links_lock);
-	list_del(&link->entry);
+	rchar_links_del(link);
 	mutex_unlock(&rchar_links_lock);
 	/* The peer waits for the last ack: let the device send the ack before the disconnect. */
 	rchar_flows_flush(&link->traffic, msecs_to_jiffies(FLUSH_MS));
 	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
 	cancel_delayed_work_sync(&link->connect_work);
+	rchar_pace_end(&link->pace);
 	cancel_work_sync(&link->lanes_work);
 	cancel_delayed_work_sync(&link->tick_work);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
@@ -251,9 +261,10 @@ static void destroy_work(struct work_struct *work)
 void rchar_link_retry_all(void)
 {
 	struct rchar_link *link;
+	unsigned long serial;
 
 	mutex_lock(&rchar_links_lock);
-	list_for_each_entry(link, &rchar_links, entry)
+	rchar_links_for_each(link, serial)
 		if (link->initiator)
 			rchar_link_schedule_connect(link, 0);
 	mutex_unlock(&rchar_links_lock);
@@ -301,6 +312,7 @@ static void link_cut(struct rchar_link *link)
 static void link_cut_attempt(struct rchar_link *link)
 {
 	cancel_delayed_work_sync(&link->connect_work);
+	rchar_pace_end(&link->pace);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_KEY_DELETED);
 }
 
@@ -368,17 +380,19 @@ int rchar_link_psk_deleted(struct rchar_psk *psk)
 void rchar_link_shutdown(void)
 {
 	struct rchar_link *link;
+	unsigned long index;
 	u32 serial = 0;
 
 	mutex_lock(&rchar_links_lock);
 	rchar_links_closed = true;
 	/* Links that are already down: let tick_work() drop the frames of dead sessions. */
-	list_for_each_entry(link, &rchar_links, entry)
+	rchar_links_for_each(link, index)
 		mod_delayed_work(rchar_link_wq, &link->tick_work, 0);
 	mutex_unlock(&rchar_links_lock);
 	while ((link = rchar_link_next(serial))) {
 		serial = link->serial;
 		cancel_delayed_work_sync(&link->connect_work);
+		rchar_pace_end(&link->pace);
 		link->ops->lost(link, RCHAR_REASON_UNLOAD);
 		/* In this order: a lane that completes its handshake now moves to its slot. */
 		rchar_link_fail_accepting(link, RCHAR_REASON_UNLOAD);

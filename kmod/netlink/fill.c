@@ -223,6 +223,11 @@ int rchar_fill_channel(struct sk_buff *skb, struct rchar_channel *channel)
 	return put_channel_stats(skb, &channel->stats);
 }
 
+static int put_rtt(struct sk_buff *skb, u32 rtt_ns)
+{
+	return rtt_ns ? nla_put_u32(skb, RCHAR_A_LANE_RTT_NS, rtt_ns) : 0;
+}
+
 /* Counters of the flow and the lane are read without the flow's lock and may be inconsistent. */
 static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool admin)
 {
@@ -239,7 +244,9 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 	     nla_put_u32(skb, RCHAR_A_LANE_UNACKED,
 			 data_race(lane->flow->nr_queued)) || /* a hint */
 	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->flow->traffic->tx_max)) ||
-	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, data_race(lane->rx.nr)))) /* a hint */
+	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, data_race(lane->rx.nr)) || /* a hint */
+	     nla_put_u32(skb, RCHAR_A_LANE_READS, lane->onesided.reads_max) ||
+	     put_rtt(skb, READ_ONCE(lane->tx.inflight.rtt_ns))))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

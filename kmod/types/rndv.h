@@ -23,8 +23,10 @@ struct rchar_session;
  * @reader: a sleeping read() that can take the next incoming rendezvous, or NULL
  * @left: bytes of the peer's last RNDV that DATA frames with INSTEAD may still carry
  * @got: a READ fetched the bytes of the peer's last RNDV: frames with the same bytes are dropped
+ * @copy_until: jiffies until which writes are copied: a rendezvous spends its time waiting for the
+ *		path. 0: they are not. Protected by the write mutex.
  *
- * The session's lock protects all fields.
+ * The session's lock protects all other fields.
  */
 struct rchar_rndv {
 	struct rchar_rndv_out *out;
@@ -33,6 +35,7 @@ struct rchar_rndv {
 	struct rchar_rndv_reader *reader;
 	u32 left;
 	bool got;
+	unsigned long copy_until;
 };
 
 /* ---- the writing side: rndv_out.c ---- */

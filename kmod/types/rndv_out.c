@@ -7,6 +7,7 @@
  */
 #include "rndv.h"
 #include <linux/highmem.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -355,6 +356,43 @@ static ssize_t conclude(struct rchar_rndv_out *b)
 	return ret;
 }
 
+/*
+ * A rendezvous takes three round trips, in which the path carries nothing else of this session:
+ * RNDV, READ, RNDV_DONE. If that is more than a quarter of the time that it took, and the path is
+ * long, frames are faster, since many of them are on their way at once. Below copy_rtt, the
+ * processor time that a rendezvous saves counts for more.
+ */
+#define RTTS	     3
+/* Try again after so long: the time also depends on the peer. */
+#define COPY_JIFFIES (10 * HZ)
+
+static unsigned int copy_rtt = 1000;
+module_param(copy_rtt, uint, 0644);
+MODULE_PARM_DESC(copy_rtt,
+		 "microseconds of a round trip from which large writes may be copied, 0: never");
+
+static void note_time(struct rchar_rndv_out *b, u64 ns)
+{
+	struct rchar_rndv *rndv = rchar_session_priv(b->session);
+	u64 rtt = READ_ONCE(b->lane->tx.inflight.rtt_ns);
+	u64 rtt_min = READ_ONCE(copy_rtt) * (u64)NSEC_PER_USEC;
+
+	lockdep_assert_held(&b->session->tx.mutex);
+	/* A hint: a late answer only means that the next one decides. */
+	if (data_race(b->taken) && rtt_min && rtt >= rtt_min && ns < 4 * RTTS * rtt)
+		rndv->copy_until = (jiffies + COPY_JIFFIES) ?: 1;
+}
+
+static bool path_is_long(struct rchar_session *s)
+{
+	struct rchar_rndv *rndv = rchar_session_priv(s);
+
+	lockdep_assert_held(&s->tx.mutex);
+	if (rndv->copy_until && time_after(jiffies, rndv->copy_until))
+		rndv->copy_until = 0;
+	return rndv->copy_until;
+}
+
 /**
  * rchar_rndv_write() - send the next bytes of a write() by a rendezvous
  * @session: an open session of a stream channel; the caller holds its write mutex
@@ -372,10 +410,11 @@ ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u
 	u32 len = min3((size_t)room, rchar_compat_iter_len(from), (size_t)RCHAR_WIRE_RNDV_MAX);
 	struct rchar_rndv_out *b;
 	ssize_t ret = 0;
+	u64 start;
 
 	/* On an encrypted link the peer gets no key of this host's memory. */
 	if (!min || session->link->encrypted || iov_iter_count(from) < min ||
-	    len < clamp(min, RCHAR_WIRE_RNDV_MIN, RCHAR_WIRE_RNDV_MAX))
+	    path_is_long(session) || len < clamp(min, RCHAR_WIRE_RNDV_MIN, RCHAR_WIRE_RNDV_MAX))
 		return 0;
 	b = kzalloc(sizeof(*b), RCHAR_GFP_PROGRAM);
 	if (!b)
@@ -392,11 +431,13 @@ ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u
 	len = min_t(u32, len, (rchar_mrs_pages(rndv_out_mrs_of(b)) - 1) * PAGE_SIZE);
 	if (len < RCHAR_WIRE_RNDV_MIN || !rndv_out_pin(b, from, len))
 		goto out;
+	start = ktime_get_ns();
 	if (!rndv_out_enlist(b) || rndv_out_offer(b)) {
 		take_back(b);
 		goto out;
 	}
 	wait_for_peer(b);
+	note_time(b, ktime_get_ns() - start);
 	take_back(b);
 	ret = conclude(b);
 	if (ret > 0) {

@@ -153,7 +153,44 @@ a_link_has_the_lanes_that_were_asked_for() {
 	clean
 }
 
-# Channels that agree share a link; others have one of their own.
+# Links of one lane each, whatever the parameter says: the bounds count lanes. Channels whose
+# settings differ do not share a link.
+links_to_one_peer() { # NUMBER
+	on b "for ((i = 1; i <= $1; i++)); do
+		echo add c\$i stream connect 10.0.0.1/many lanes 1 tos \$i
+	done >/tmp/many.conf; rchar apply /tmp/many.conf" >/dev/null
+}
+
+# Of 16 handshakes at once none is refused, and no more begin.
+many_links_connect_in_turns() {
+	local parameters=/sys/module/rdma_char/parameters
+
+	echo 100 >$parameters/peer_lanes
+	echo 100 >$parameters/host_lanes
+	rchar add many stream listen 10.0.0.1
+	links_to_one_peer 60
+	until_true eval '[ "$(on b rchar -j link | grep -o "\"state\":\"up\"" | wc -l)" = 60 ]' ||
+		{ on b rchar link; rchar link; return 1; }
+	on b rchar -j link | grep -o '"reason":"[a-z-]*"' | sort -u >/tmp/reasons
+	! grep busy /tmp/reasons || return 1
+	clean
+	echo 64 >$parameters/peer_lanes
+	echo 0 >$parameters/host_lanes
+}
+
+peer_lanes_bound_what_an_address_may_have() {
+	local parameters=/sys/module/rdma_char/parameters
+
+	echo 3 >$parameters/peer_lanes
+	rchar add many stream listen 10.0.0.1
+	links_to_one_peer 4
+	until_true eval '[ "$(on b rchar -j link | grep -o "\"reason\":\"busy\"" | wc -l)" = 1 ]'
+	[ "$(rchar -j link | grep -o '"initiator":false' | wc -l)" = 3 ]
+	echo 64 >$parameters/peer_lanes
+	until_true eval '[ "$(on b rchar -j link | grep -o "\"state\":\"up\"" | wc -l)" = 4 ]'
+	clean
+}
+
 a_link_is_as_its_channels_want() {
 	local i
 
@@ -474,6 +511,46 @@ outage() {
 	on b tc qdisc replace dev net0 root netem loss 100%
 }
 
+# A path with so long a delay each way.
+long_path() { # DELAY
+	tc qdisc replace dev net0 root netem delay "$1" limit 100000
+	on b tc qdisc replace dev net0 root netem delay "$1" limit 100000
+}
+
+a_long_path_is_known() {
+	local host
+
+	long_path 50ms
+	rchar add far stream listen 10.0.0.1
+	on b rchar -w $limit add far stream connect 10.0.0.1
+	for host in a b; do
+		until_true eval '[ "$(counter $host "rchar -j link" rtt_ns)" -ge 100000000 ]'
+		# And each end reads as much at once as the other answers.
+		[ "$(counter $host 'rchar -j link' reads)" = 16 ]
+	done
+	end_of_the_outage
+	clean
+}
+
+large_writes_over_a_long_path_are_copied() {
+	local sum
+
+	long_path 50ms
+	rchar add far stream listen 10.0.0.1
+	on b rchar -w $limit add far stream connect 10.0.0.1
+	until_true eval '[ "$(counter b "rchar -j link" rtt_ns)" -ge 100000000 ]'
+	sha256sum </dev/rchar/far >/tmp/sum &
+	reader=$!
+	sum=$(on b 'head -c 8388608 /dev/urandom >/tmp/bytes
+		dd if=/tmp/bytes of=/dev/rchar/far bs=1M 2>/dev/null; sha256sum </tmp/bytes')
+	wait $reader
+	[ "$(cat /tmp/sum)" = "$sum" ]
+	# Only the first one finds out.
+	[ "$(counter b 'rchar -j stats' rendezvous_sent)" = 1 ]
+	end_of_the_outage
+	clean
+}
+
 end_of_the_outage() {
 	tc qdisc del dev net0 root
 	on b tc qdisc del dev net0 root
@@ -701,7 +778,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 36
+plan 40
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -715,12 +792,16 @@ run a_device_that_cannot_connect_is_named
 run a_link_follows_what_its_device_can_do
 run many_channels_share_one_link
 run a_link_has_the_lanes_that_were_asked_for
+run many_links_connect_in_turns
+run peer_lanes_bound_what_an_address_may_have
 run a_link_is_as_its_channels_want
 run link_reset_in_the_middle_loses_nothing
 run close_survives_a_link_reset
 run device_removed_and_back_loses_nothing
 run blocked_callers_survive_device_removal
 run interface_down_and_up_loses_nothing
+run a_long_path_is_known
+run large_writes_over_a_long_path_are_copied
 run a_port_that_goes_down_is_noticed_at_once
 run device_module_unloaded_and_back_loses_nothing
 run address_removed_and_back_loses_nothing

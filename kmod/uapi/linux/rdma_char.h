@@ -333,6 +333,8 @@ enum rchar_lane_attr {
 	RCHAR_A_LANE_UNACKED,		/* u32: frames kept until the peer acknowledges them */
 	RCHAR_A_LANE_FRAME_SIZE,	/* u32: most payload bytes of a frame to the peer */
 	RCHAR_A_LANE_DEPTH,		/* u32: receive buffers posted on this host */
+	RCHAR_A_LANE_RTT_NS,		/* u32: shortest round trip; absent while unknown */
+	RCHAR_A_LANE_READS,		/* u32: RDMA READs that this host has in flight at most */
 
 	__RCHAR_A_LANE_MAX
 };

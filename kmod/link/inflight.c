@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "inflight.h"
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/sizes.h>
+
+/* The rate is measured for at least so long, or one round trip: completions come in groups. */
+#define RATE_NS_MIN    NSEC_PER_MSEC
+/* Bytes that the send queue takes at most; the number of its frames is another limit. */
+#define PATH_BYTES_MAX SZ_64M
+/* A longer round trip counts as this one. */
+#define RTT_NS_MAX     NSEC_PER_SEC
+/* A round trip that was measured before that many nanoseconds may be that of another path. */
+#define RTT_AGE_MAX    (60ull * NSEC_PER_SEC)
+
+/**
+ * rchar_inflight_init() - initialize an empty send queue
+ * @inflight: the bytes in the send queue, zeroed
+ */
+void rchar_inflight_init(struct rchar_inflight *inflight)
+{
+	dql_init(&inflight->device, HZ);
+}
+
+static unsigned int queued_bytes(const struct rchar_inflight *inflight)
+{
+	return inflight->device.num_queued - inflight->device.num_completed;
+}
+
+/**
+ * rchar_inflight_full() - are there enough bytes in the send queue?
+ * @inflight: the bytes in the send queue
+ *
+ * Return: true when more bytes would only wait behind those.
+ */
+bool rchar_inflight_full(const struct rchar_inflight *inflight)
+{
+	return dql_avail(&inflight->device) < 0 && queued_bytes(inflight) >= inflight->path;
+}
+
+/**
+ * rchar_inflight_queued() - count the bytes of a frame that gets its place in the send queue
+ * @inflight: the bytes in the send queue
+ * @bytes: bytes of the frame, at least 1
+ */
+void rchar_inflight_queued(struct rchar_inflight *inflight, u32 bytes)
+{
+	/* Do not count the time in which there was nothing to send. */
+	if (!queued_bytes(inflight)) {
+		inflight->since = ktime_get_ns();
+		inflight->delivered = 0;
+	}
+	dql_queued(&inflight->device, bytes);
+}
+
+static void measure_rate(struct rchar_inflight *inflight, u32 bytes)
+{
+	u64 now, elapsed;
+
+	inflight->delivered += bytes;
+	if (!inflight->rtt_ns)
+		return;
+	now = ktime_get_ns();
+	elapsed = now - inflight->since;
+	if (elapsed < max_t(u64, inflight->rtt_ns, RATE_NS_MIN))
+		return;
+	/* In units of 64 ns, to fit into 64 bits. */
+	inflight->path = min_t(u64, PATH_BYTES_MAX,
+			       div64_u64(2 * inflight->delivered * (inflight->rtt_ns >> 6),
+					 elapsed >> 6));
+	inflight->since = now;
+	inflight->delivered = 0;
+}
+
+/**
+ * rchar_inflight_done() - uncount bytes that have left the send queue
+ * @inflight: the bytes in the send queue
+ * @bytes: bytes of the frames that have completed; may be 0
+ */
+void rchar_inflight_done(struct rchar_inflight *inflight, u32 bytes)
+{
+	measure_rate(inflight, bytes);
+	dql_completed(&inflight->device, bytes);
+}
+
+/**
+ * rchar_inflight_ping() - a PING is sent
+ * @inflight: the bytes in the send queue; no other PING is unanswered
+ * @alone: nothing else is in the send queue
+ */
+void rchar_inflight_ping(struct rchar_inflight *inflight, bool alone)
+{
+	inflight->ping_at = ktime_get_ns();
+	inflight->alone = alone;
+}
+
+/**
+ * rchar_inflight_pong() - a PONG has arrived
+ * @inflight: the bytes in the send queue
+ *
+ * A peer that sends PONG without being asked changes nothing; one that sends it early only makes
+ * the frames to itself wait longer in their flow.
+ *
+ * Return: true when another PING should be sent at once: few round trips are known.
+ */
+bool rchar_inflight_pong(struct rchar_inflight *inflight)
+{
+	u64 now = ktime_get_ns(), rtt;
+
+	if (!inflight->ping_at)
+		return false;
+	rtt = clamp_t(u64, now - inflight->ping_at, 1, RTT_NS_MAX);
+	inflight->ping_at = 0;
+	if (inflight->alone && now - inflight->rtt_at > RTT_AGE_MAX)
+		inflight->rtts = 0;
+	if (!inflight->rtts || rtt < inflight->rtt_ns) {
+		WRITE_ONCE(inflight->rtt_ns, rtt);
+		inflight->rtt_at = now;
+	}
+	inflight->rtts = min(inflight->rtts + 1, RCHAR_INFLIGHT_RTTS);
+	return inflight->rtts < RCHAR_INFLIGHT_RTTS;
+}

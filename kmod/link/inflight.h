@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The bytes in the send queue of a lane: how many keep the device and the path busy?
+ *
+ * A frame leaves the send queue when the peer's device has acknowledged it, one round trip after it
+ * was sent. What waits in the send queue delays all other senders of the flow, so the limit is
+ * either what keeps the device busy (lib/dynamic_queue_limits.c), or twice what the path delivers
+ * in a round trip: once for the bytes on their way, and once more so that a rate that has room to
+ * grow doubles with each round trip (the start of TCP BBR, draft-cardwell-iccrg-bbr-congestion-
+ * control, 4.3.1.1). The larger of the two counts.
+ *
+ * The round trip is the shortest time between PING and PONG. When the path becomes longer, an idle
+ * link notices: a PING that nothing delays begins anew, a minute after the shortest round trip.
+ */
+#ifndef RCHAR_INFLIGHT_H
+#define RCHAR_INFLIGHT_H
+
+#include <linux/jiffies.h> /* which the next one needs from Linux 6.10 on */
+#include <linux/dynamic_queue_limits.h>
+#include <linux/types.h>
+
+/* Round trips measured when a connection is up: the first one meets work of the handshake. */
+#define RCHAR_INFLIGHT_RTTS 4
+
+/**
+ * struct rchar_inflight - the bytes in the send queue of a lane
+ * @device: the bytes, and how many keep the device busy
+ * @path: bytes that keep the path busy; 0 until that is known
+ * @since: nanoseconds: when the measurement of the rate began
+ * @delivered: bytes delivered since then
+ * @ping_at: nanoseconds: when the PING that has no answer yet was sent; 0: there is none. No other
+ *	     PING is sent meanwhile, so it is clear which one a PONG answers.
+ * @rtt_ns: the shortest round trip on this connection; 0 until that is known. May be read without
+ *	    the lock.
+ * @rtt_at: nanoseconds: when that was measured
+ * @rtts: round trips measured in a row, up to RCHAR_INFLIGHT_RTTS
+ * @alone: the send queue was empty when the PING was sent
+ *
+ * The owner serializes all calls.
+ */
+struct rchar_inflight {
+	struct dql device;
+	u64 path;
+	u64 since;
+	u64 delivered;
+	u64 ping_at;
+	u32 rtt_ns;
+	u64 rtt_at;
+	u8 rtts;
+	bool alone;
+};
+
+void rchar_inflight_init(struct rchar_inflight *inflight);
+bool rchar_inflight_full(const struct rchar_inflight *inflight);
+void rchar_inflight_queued(struct rchar_inflight *inflight, u32 bytes);
+void rchar_inflight_done(struct rchar_inflight *inflight, u32 bytes);
+void rchar_inflight_ping(struct rchar_inflight *inflight, bool alone);
+bool rchar_inflight_pong(struct rchar_inflight *inflight);
+
+#endif /* RCHAR_INFLIGHT_H */
