@@ -341,7 +341,11 @@ int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_WINDOW, rchar_session_tx_room(session),
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_AGE_MS,
-			      jiffies_to_msecs(jiffies - session->created), RCHAR_A_SESSION_PAD))
+			      jiffies_to_msecs(jiffies - session->created), RCHAR_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_BYTES, atomic64_read(&session->rx_bytes),
+			      RCHAR_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_BYTES, atomic64_read(&session->tx_bytes),
+			      RCHAR_A_SESSION_PAD))
 		return -EMSGSIZE;
 	if (!link)
 		return 0;

@@ -4,12 +4,12 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 #include "uapi/linux/rdma_char.h"
+#include "words.h"
 
 /* In a rule, a maximum length of ANY means that only the receive buffer limits the length. */
 #define ANY 0xffffffffu
 
 struct op_rule {
-	const char *name;
 	u32 min_len;
 	u32 max_len;
 	u8 flags;
@@ -18,39 +18,39 @@ struct op_rule {
 
 static const struct op_rule rules[RCHAR_OP_MAX] = {
 	/* with the public key on an encrypted connection */
-	[RCHAR_OP_HELLO] = { "HELLO", sizeof(struct rchar_wire_hello),
+	[RCHAR_OP_HELLO] = { sizeof(struct rchar_wire_hello),
 			     sizeof(struct rchar_wire_hello_public), 0, false },
-	[RCHAR_OP_READY] = { "READY", sizeof(struct rchar_wire_hello),
-			     sizeof(struct rchar_wire_hello), 0, false },
-	[RCHAR_OP_CREDIT] = { "CREDIT", 0, 0, 0, false },
-	[RCHAR_OP_PING] = { "PING", 0, 0, 0, false },
-	[RCHAR_OP_PONG] = { "PONG", 0, 0, 0, false },
-	[RCHAR_OP_TRIM] = { "TRIM", 0, 0, 0, false },
-	[RCHAR_OP_OPEN] = { "OPEN", sizeof(struct rchar_wire_open), sizeof(struct rchar_wire_open),
+	[RCHAR_OP_READY] = { sizeof(struct rchar_wire_hello), sizeof(struct rchar_wire_hello), 0,
+			     false },
+	[RCHAR_OP_CREDIT] = { 0, 0, 0, false },
+	[RCHAR_OP_PING] = { 0, 0, 0, false },
+	[RCHAR_OP_PONG] = { 0, 0, 0, false },
+	[RCHAR_OP_TRIM] = { 0, 0, 0, false },
+	[RCHAR_OP_OPEN] = { sizeof(struct rchar_wire_open), sizeof(struct rchar_wire_open),
 			    RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_OPENED] = { "OPENED", sizeof(struct rchar_wire_opened),
+	[RCHAR_OP_OPENED] = { sizeof(struct rchar_wire_opened),
 			      sizeof(struct rchar_wire_opened) + sizeof(struct rchar_wire_region),
 			      RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_REFUSED] = { "REFUSED", sizeof(struct rchar_wire_status),
-			       sizeof(struct rchar_wire_status), RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_DATA] = { "DATA", 1, ANY, RCHAR_FRAME_ACK | RCHAR_FRAME_INSTEAD, true },
-	[RCHAR_OP_MSG] = { "MSG", 1, ANY, RCHAR_FRAME_FLAGS, true },
-	[RCHAR_OP_FIN] = { "FIN", 0, 0, RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_STOP] = { "STOP", 0, 0, RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_RESET] = { "RESET", sizeof(struct rchar_wire_status),
-			     sizeof(struct rchar_wire_status), RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_WINDOW] = { "WINDOW", 0, 0, RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_MAP] = { "MAP", sizeof(struct rchar_wire_map), ANY, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_REFUSED] = { sizeof(struct rchar_wire_status), sizeof(struct rchar_wire_status),
+			       RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_DATA] = { 1, ANY, RCHAR_FRAME_ACK | RCHAR_FRAME_INSTEAD, true },
+	[RCHAR_OP_MSG] = { 1, ANY, RCHAR_FRAME_FLAGS, true },
+	[RCHAR_OP_FIN] = { 0, 0, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_STOP] = { 0, 0, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_RESET] = { sizeof(struct rchar_wire_status), sizeof(struct rchar_wire_status),
+			     RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_WINDOW] = { 0, 0, RCHAR_FRAME_ACK, true },
+	[RCHAR_OP_MAP] = { sizeof(struct rchar_wire_map), ANY, RCHAR_FRAME_ACK, true },
 	/* more than the structure with READ and WRITE only */
-	[RCHAR_OP_CALL] = { "CALL", sizeof(struct rchar_wire_call),
+	[RCHAR_OP_CALL] = { sizeof(struct rchar_wire_call),
 			    sizeof(struct rchar_wire_call) + RCHAR_WIRE_PIECE_MAX, RCHAR_FRAME_ACK,
 			    true },
-	[RCHAR_OP_RESULT] = { "RESULT", sizeof(struct rchar_wire_result),
+	[RCHAR_OP_RESULT] = { sizeof(struct rchar_wire_result),
 			      sizeof(struct rchar_wire_result) + RCHAR_WIRE_PIECE_MAX,
 			      RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_RNDV] = { "RNDV", sizeof(struct rchar_wire_rndv), sizeof(struct rchar_wire_rndv),
+	[RCHAR_OP_RNDV] = { sizeof(struct rchar_wire_rndv), sizeof(struct rchar_wire_rndv),
 			    RCHAR_FRAME_ACK, true },
-	[RCHAR_OP_RNDV_DONE] = { "RNDV_DONE", sizeof(struct rchar_wire_rndv_done),
+	[RCHAR_OP_RNDV_DONE] = { sizeof(struct rchar_wire_rndv_done),
 				 sizeof(struct rchar_wire_rndv_done), RCHAR_FRAME_ACK, true },
 };
 
@@ -88,9 +88,14 @@ void rchar_hdr_decode(struct rchar_hdr *hdr, const struct rchar_wire_hdr *wire)
 	hdr->window = le32_to_cpu(wire->window);
 }
 
+#define OP_NAME(op, word) [op] = word,
+
+/* An op without a name does not exist. */
+static const char *const op_names[RCHAR_OP_MAX] = { RCHAR_OP_NAMES(OP_NAME) };
+
 static const struct op_rule *find_rule(u8 op)
 {
-	return op < RCHAR_OP_MAX && rules[op].name ? &rules[op] : NULL;
+	return op < RCHAR_OP_MAX && op_names[op] ? &rules[op] : NULL;
 }
 
 /**
@@ -140,9 +145,7 @@ bool rchar_op_sequenced(u8 op)
  */
 const char *rchar_op_name(u8 op)
 {
-	const struct op_rule *rule = find_rule(op);
-
-	return rule ? rule->name : "?";
+	return find_rule(op) ? op_names[op] : "?";
 }
 
 /**

@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include "names.h"
+#include "words.h"
 
 #define TO(state) (1u << (state))
 
@@ -85,17 +86,7 @@ static const char *name(const char *const *names, size_t n, unsigned int i)
  */
 const char *rchar_lane_state_name(enum rchar_lane_state state)
 {
-	static const char *const names[] = {
-		[RCHAR_LANE_INIT] = "init",
-		[RCHAR_LANE_RESOLVING_ADDR] = "resolving-addr",
-		[RCHAR_LANE_RESOLVING_ROUTE] = "resolving-route",
-		[RCHAR_LANE_CONNECTING] = "connecting",
-		[RCHAR_LANE_ACCEPTING] = "accepting",
-		[RCHAR_LANE_GREETING] = "greeting",
-		[RCHAR_LANE_UP] = "up",
-		[RCHAR_LANE_CLOSING] = "closing",
-		[RCHAR_LANE_DEAD] = "dead",
-	};
+	static const char *const names[] = { RCHAR_LANE_STATE_NAMES(NAME) };
 
 	return name(names, ARRAY_SIZE(names), state);
 }

@@ -107,7 +107,7 @@ bool rchar_session_take_window(struct rchar_session *s, u32 len, u32 cost)
 		rchar_session_fail_locked(s, RCHAR_REASON_WINDOW);
 		return false;
 	}
-	rchar_stats_add(&s->channel->stats.rx_bytes, len);
+	rchar_session_count(s, len, false);
 	if (rchar_session_data_unwanted(s))
 		s->rx.window.read += len + cost;
 	return true;

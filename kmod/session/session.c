@@ -229,6 +229,22 @@ bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to)
 }
 
 /**
+ * rchar_session_count() - count payload in the session and in its channel
+ * @session: the session
+ * @bytes: bytes of payload
+ * @write: written by a program; else received, or read from the region
+ *
+ * Context: any.
+ */
+void rchar_session_count(struct rchar_session *session, u64 bytes, bool write)
+{
+	struct rchar_stats *stats = &session->channel->stats;
+
+	rchar_stats_add(write ? &session->tx_bytes : &session->rx_bytes, bytes);
+	rchar_stats_add(write ? &stats->tx_bytes : &stats->rx_bytes, bytes);
+}
+
+/**
  * rchar_session_consume() - count bytes that a reader has taken, and extend the window when due
  * @session: the session; the caller holds its read mutex
  * @bytes: bytes of the window that become free

@@ -3,6 +3,7 @@
 #ifndef RCHAR_SESSION_H
 #define RCHAR_SESSION_H
 
+#include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -153,6 +154,8 @@ struct rchar_session_held {
  * @rx: the receiving half
  * @timer: deadlines and retries
  * @held: memory counted for the session
+ * @rx_bytes: payload received: of memory channels, read from the region
+ * @tx_bytes: payload that programs wrote
  * @async: files that want SIGIO
  * @priv: private data of the type: rchar_session_priv()
  */
@@ -186,6 +189,8 @@ struct rchar_session {
 	struct rchar_session_rx rx;
 	struct rchar_session_timer timer;
 	struct rchar_session_held held;
+	atomic64_t rx_bytes;
+	atomic64_t tx_bytes;
 	struct fasync_struct *async;
 	u64 priv[];
 };
@@ -225,6 +230,7 @@ int rchar_session_submit_small(struct rchar_session *session, struct rchar_txbuf
 void rchar_session_queue_locked(struct rchar_session *session, struct list_head *frames);
 int rchar_session_send_control(struct rchar_session *session, struct list_head *frames);
 void rchar_session_consume(struct rchar_session *session, u32 bytes);
+void rchar_session_count(struct rchar_session *session, u64 bytes, bool write);
 
 /* ---- for channels, links and netlink ---- */
 void rchar_session_delete(struct rchar_session *session, enum rchar_reason reason);

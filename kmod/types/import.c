@@ -342,7 +342,7 @@ static ssize_t import_call_rw(struct rchar_session *s, struct kiocb *iocb, struc
 		return ret;
 	iocb->ki_pos += ret;
 	rchar_stats_inc(write ? &stats->writes : &stats->reads);
-	rchar_stats_add(write ? &stats->tx_bytes : &stats->rx_bytes, ret);
+	rchar_session_count(s, ret, write);
 	return ret;
 }
 

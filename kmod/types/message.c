@@ -178,7 +178,7 @@ static ssize_t message_write_iter(struct kiocb *iocb, struct iov_iter *from)
 		ret = write_once(s, iocb, from);
 	} while (!ret);
 	if (ret > 0)
-		rchar_stats_add(&s->channel->stats.tx_bytes, ret);
+		rchar_session_count(s, ret, true);
 	/* After -EAGAIN poll() waits for the room that this message needs. */
 	if (ret != -EAGAIN)
 		rchar_session_need_room(s, 0);

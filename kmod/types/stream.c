@@ -168,7 +168,7 @@ static ssize_t stream_write_iter(struct kiocb *iocb, struct iov_iter *from)
 			break;
 	}
 	mutex_unlock(&s->tx.mutex);
-	rchar_stats_add(&s->channel->stats.tx_bytes, done);
+	rchar_session_count(s, done, true);
 	return done ?: ret;
 }
 

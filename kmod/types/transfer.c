@@ -74,7 +74,7 @@ static void transfer_count(const struct rchar_transfer *t)
 		rchar_stats_inc(&stats->calls);
 	} else {
 		rchar_stats_inc(t->io.write ? &stats->writes : &stats->reads);
-		rchar_stats_add(t->io.write ? &stats->tx_bytes : &stats->rx_bytes, t->io.len);
+		rchar_session_count(t->session, t->io.len, t->io.write);
 	}
 }
 

@@ -355,6 +355,8 @@ enum rchar_session_attr {
 	RCHAR_A_SESSION_AGE_MS,		/* u64 */
 	RCHAR_A_SESSION_KEY,		/* string: as RCHAR_A_LINK_KEY */
 	RCHAR_A_SESSION_ENCRYPTED,	/* u32: as RCHAR_A_LINK_ENCRYPTED */
+	RCHAR_A_SESSION_RX_BYTES,	/* u64, bytes received, or read from a region */
+	RCHAR_A_SESSION_TX_BYTES,	/* u64, bytes that programs wrote */
 
 	__RCHAR_A_SESSION_MAX
 };
