@@ -6,7 +6,7 @@
 hosts=$1 rounds=$2 seconds=$3
 shift 3
 cd /root || exit
-for part in lib stream latency memory scale private fair; do
+for part in lib stream latency memory scale private fair delay manylinks forward; do
 	# shellcheck source=/dev/null
 	. bench/$part.sh
 done
@@ -37,6 +37,7 @@ rchar-perf serve tcp:10.0.0.1:7001 &
 sleep 0.5
 [[ " $* " != *" memory "* ]] || prepare_memory
 [[ " $* " != *" private "* ]] || prepare_private
+[[ " $* " != *" forward "* ]] || prepare_forward
 if [[ " $* " = *" latency "* ]] && [ "$hosts" = 2 ]; then
 	modprobe -a rds_rdma && on b modprobe -a rds_rdma && rds=1
 fi
@@ -47,5 +48,5 @@ for ((round = 0; round < rounds; round++)); do
 		"measure_$section"
 	done
 done
-killall -9 rchar-perf
+killall -q -9 rchar-perf rchar-forward socat
 wait 2>/dev/null

@@ -34,7 +34,12 @@ REPORTS = [
     }),
     ("links", "Performance of busy, shared and idle links", {
         "fair": "Two machines, 1 virtual CPU each",
+        "manylinks": "Two machines, 1 virtual CPU each",
+        "delay": "Two machines, 1 virtual CPU each, with a delay between them",
         "links": "One machine with itself, 2 virtual CPUs",
+    }),
+    ("forward", "Performance of programs that know only sockets", {
+        "forward": "Two machines, 1 virtual CPU each",
     }),
     ("privacy", "Performance of keys and encryption", {
         "private": "Two machines, 1 virtual CPU each",
@@ -48,7 +53,10 @@ TITLES = {
     "memory": "Memory: a region of the other host",
     "scale": "Many sessions, each written 16 KiB in turn",
     "fair": "64 bytes there and back while other sessions write, microseconds; what those sessions get",
+    "delay": "One session over a long path",
     "links": "Idle links",
+    "manylinks": "Many links: from the configuration to the last link, and after all broke at once",
+    "forward": "One connection of a program that uses TCP",
     "idle": "Idle",
     "worst": "An honest session of one machine, while another or its programs do their worst",
     "count": "Instructions of both ends, kernel and programs, for one operation",
@@ -69,6 +77,14 @@ AT_LEAST = [
     for row in ("randread 4k depth 1", "randwrite 4k depth 1", "randread 4k depth 32", "randwrite 4k depth 32",
                 "read 64k depth 8", "write 64k depth 8", "read 1m depth 4", "write 1m depth 4")
 ] + [
+    (("delay", "delay", f"{size} KiB, round trip {ms} ms more", STREAM, "MB/s"), factor,
+     ("delay", "delay", f"{size} KiB, round trip 0 ms more", STREAM, "MB/s"))
+    for size in (64, 1024) for ms, factor in ((1, 0.9), (5, 0.9), (20, 0.7))
+] + [
+    (("delay", "delay", f"{size} KiB, round trip 20 ms more", STREAM, "MB/s"), 1.0,
+     ("delay", "delay", f"{size} KiB, round trip 20 ms more", "ib_send_bw -e", "MB/s"))
+    for size in (64, 1024)
+] + [
     (("scale", "scale", "10000 sessions", STREAM, "MB/s"), 0.9, ("scale", "scale", "1 sessions", STREAM, "MB/s")),
     (("fair", "fair", "beside 16 of 1m", STREAM, "slowest of fastest"), 0.8, None),
 ]
@@ -87,6 +103,8 @@ AT_MOST = [
     (("scale", "scale", "10000 sessions", STREAM, "queue pairs"), 1.0,
      ("scale", "scale", "1 sessions", STREAM, "queue pairs")),
     (("idle", "idle", "1000 sessions", "rchar", "slab of each end and its file, bytes"), 2048, None),
+    (("manylinks", "manylinks", "1000 links", "rchar", "all up, ms"), 10000, None),
+    (("manylinks", "manylinks", "1000 links", "rchar", "all up again, ms"), 10000, None),
     (("links", "links", "60 links", "rchar", "objects and buffers of each end, KiB"), 64, None),
     (("count", "count", "stream, 65536 bytes", STREAM, "instructions"), 1.0,
      ("count", "count", "stream, 65536 bytes", "ib_send_bw -e", "instructions")),
