@@ -566,7 +566,7 @@ check_of_what_does_not_work() {
 	# Of this host.
 	rchar add down stream connect 10.0.0.1:7999
 	until_true eval 'rchar show down | grep -q not-listening'
-	finds 7 'not ok channel    down: [a-z]+, '
+	finds 7 "not ok channel    down: [a-z]+, the peer is there, .* ago \($(date +%F) [0-9:]{8}\)\$"
 	rchar del down
 	rchar add file stream listen 10.0.0.1
 	rm /dev/rchar/file
@@ -599,6 +599,114 @@ check_of_what_does_not_work() {
 	wait $device || true
 	if rchar show | grep check-; then return 1; fi
 	clean
+}
+
+# Rules that drop RoCE, in all the forms in which they are written, and rules that do not.
+check_reads_the_firewall() {
+	local dropped='not ok firewall   input of UDP port 4791 on net0 is dropped: inet filter input'
+
+	rchar add one stream listen 10.0.0.1
+	expect_status 1 eval 'rchar check 10.0.0.1 | grep firewall'
+	nft add table inet filter
+	nft add chain inet filter input '{ type filter hook input priority 0; policy accept; }'
+	chain() { # POLICY RULE...
+		local rule
+
+		nft flush chain inet filter input
+		nft chain inet filter input "{ policy $1; }"
+		shift
+		for rule in "$@"; do nft add rule inet filter input "$rule"; done
+	}
+	not_told() { expect_status 1 eval 'rchar check -w 1 10.0.0.1 | grep firewall'; }
+
+	chain accept 'udp dport 4791 drop'
+	finds 7 "$dropped, handle [0-9]+\$" -w 1 10.0.0.1
+	finds 7 ' +-> nft insert rule inet filter input udp dport 4791 accept' -w 1 10.0.0.1
+	chain accept 'udp dport { 53, 4000-5000 } reject'
+	finds 7 "$dropped, handle" -w 1 10.0.0.1
+	chain drop
+	finds 7 "$dropped, its policy\$" -w 1 10.0.0.1
+	chain drop 'ct state established,related accept' 'iifname "net9" accept' 'tcp dport 4791 accept'
+	finds 7 "$dropped, its policy\$" -w 1 10.0.0.1
+	chain accept 'meta l4proto udp ip saddr 10.0.0.0/8 drop'
+	finds 7 "$dropped, handle" -w 1 10.0.0.1
+	chain drop 'udp dport 4791 accept'
+	not_told
+	chain drop 'iifname "net*" accept'
+	not_told
+	chain accept 'udp dport != 4791 drop' 'ip saddr 10.1.0.0/16 drop' 'ip6 saddr fd00::/16 drop' \
+		'ct state established drop' 'icmp type echo-request drop'
+	not_told
+	# By way of other chains.
+	nft add chain inet filter roce
+	nft add rule inet filter roce 'udp dport 4791 drop'
+	chain accept 'ip protocol udp jump roce'
+	finds 7 'not ok firewall   input of UDP port 4791 on net0 is dropped: inet filter roce, handle' -w 1 10.0.0.1
+	nft flush chain inet filter roce
+	nft add rule inet filter roce return
+	chain drop 'jump roce' 'udp dport 4791 accept'
+	not_told
+	# What cannot be judged is told, and is no failure.
+	chain accept 'udp dport 4791 limit rate over 1/second drop'
+	rchar check -w 1 10.0.0.1 | grep -q '^ok     firewall   input of UDP port 4791 on net0: not clear, see inet filter input, handle'
+	nft flush ruleset
+	nft add table ip filter
+	nft add chain ip filter out '{ type filter hook output priority 0; policy accept; }'
+	nft add rule ip filter out 'ip daddr 10.0.0.1 udp dport 4791 reject'
+	finds 7 'not ok firewall   output of UDP port 4791 on net0 is dropped: ip filter out' -w 1 10.0.0.1
+	nft flush ruleset
+	clean
+}
+
+check_knows_what_the_path_takes() {
+	rchar add one stream listen 10.0.0.1
+	finds 0 'ok     mtu        MTU 9000 of net0: packets of 4096 bytes on RoCE$' 10.0.0.1
+	ip route add 10.0.0.77/32 dev net0 mtu 1500
+	finds 7 'not ok mtu        MTU 9000 of net0, but the path to 10.0.0.77 takes 1500$' -w 1 10.0.0.77
+	ip route del 10.0.0.77/32
+	clean
+}
+
+# The module is away, with what stands for each reason why it may be.
+check_says_why_the_module_is_absent() {
+	local tree
+	tree=/lib/modules/$(uname -r)
+
+	clean
+	rmmod rdma_char
+	cp "$tree/modules.dep" /tmp/modules.dep
+	finds_absent() {
+		local out
+
+		out=$(expect_status 7 rchar check)
+		grep -qE "^not ok module     $1\$" <<<"$out" || { echo "$out"; return 1; }
+		grep -qE "^ +-> .*$2" <<<"$out" || { echo "$out"; return 1; }
+	}
+	finds_absent "rdma_char is not built for kernel $(uname -r): the kernel's headers are not installed" \
+		"install linux-headers-$(uname -r), then 'dkms autoinstall'"
+	mkdir -p "$tree/build"
+	touch "$tree/build/Makefile"
+	finds_absent "rdma_char is not built for kernel $(uname -r), and DKMS does not have it" 'install rdma-char-dkms'
+	mkdir -p /var/lib/dkms/rdma_char/1.0/source
+	finds_absent "rdma_char is not built for kernel $(uname -r), but DKMS could build it" 'dkms autoinstall'
+	mkdir -p /var/lib/dkms/rdma_char/1.0/build
+	touch /var/lib/dkms/rdma_char/1.0/build/make.log
+	finds_absent "rdma_char is not built for kernel $(uname -r): the build failed" \
+		/var/lib/dkms/rdma_char/1.0/build/make.log
+	# It is built.
+	mkdir -p "$tree/updates"
+	cp autoload/rdma_char.ko "$tree/updates/"
+	echo "updates/rdma_char.ko:" >>"$tree/modules.dep"
+	finds_absent 'rdma_char is not loaded' 'modprobe rdma_char'
+	echo Y >/tmp/enforce
+	mount --bind /tmp/enforce /sys/module/module/parameters/sig_enforce
+	finds_absent 'rdma_char has no signature, and this kernel loads no module without one' 'mokutil --import'
+	printf '~Module signature appended~\n' >>"$tree/updates/rdma_char.ko"
+	finds_absent 'rdma_char is signed, and not loaded' 'modprobe rdma_char; if the key is rejected'
+	umount /sys/module/module/parameters/sig_enforce
+	cp /tmp/modules.dep "$tree/modules.dep"
+	rm -rf "$tree/updates/rdma_char.ko" "$tree/build/Makefile" /var/lib/dkms
+	insmod autoload/rdma_char.ko
 }
 
 # The rules of Prometheus' text format: each name has its help and its type before all its samples,
@@ -677,6 +785,51 @@ metrics_are_what_is_counted() {
 	clean
 }
 
+# Events always have one in JSON; and of differences the time in which they were counted.
+times_are_those_of_rfc_3339() {
+	local time='[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}'
+
+	TZ=XST-5:30 rchar -j monitor >/tmp/json &
+	TZ=XST3 rchar -t monitor >/tmp/text &
+	until_true eval 'rchar add one stream listen 10.0.0.1; rchar del one; [ -s /tmp/json ] && [ -s /tmp/text ]'
+	kill %1 %2
+	wait || true
+	grep -qE "^\{\"event\":\"channel-new\".*\"time\":\"$time\+05:30\"\}$" /tmp/json
+	grep -qE "^$time-03:00 channel-new one " /tmp/text
+	rchar add one stream listen 10.0.0.1
+	rchar -j stats one every 1 >/tmp/json &
+	rchar stats one every 1 >/tmp/text &
+	until_true eval '[ "$(wc -l </tmp/json)" -ge 2 ] && [ "$(wc -l </tmp/text)" -ge 2 ]'
+	kill %1 %2
+	wait || true
+	sed -n 1p /tmp/json | grep -q '^\[{"name":"one","rx_bytes":0,'
+	sed -n 2p /tmp/json | grep -qE '^\[\{"name":"one","interval_ms":[0-9]{4,},"rx_bytes":0,'
+	sed -n 1p /tmp/text | grep -q '^one: rx_bytes 0 '
+	sed -n 2p /tmp/text | grep -qE '^one: in [0-9]{4,} ms rx_bytes 0 '
+	clean
+}
+
+# What a runtime reads: names and paths of channels, and nothing that changes with the next 'add'.
+containers_get_channels_by_cdi() {
+	expect_status 6 rchar cdi
+	rchar add inbox stream listen 10.0.0.1
+	rchar add region.1 memory listen 10.0.0.1 size 64k
+	rchar add odd- stream listen 10.0.0.1
+	rchar cdi >/tmp/cdi 2>/tmp/words
+	cat /tmp/cdi
+	grep -q '"kind": "rdma_char/channel"' /tmp/cdi
+	[ "$(grep -o '"name": "[^"]*"' /tmp/cdi)" = '"name": "inbox"
+"name": "region.1"' ]
+	grep -q '"path": "/dev/rchar/inbox"' /tmp/cdi
+	[ "$(grep -c '"path"' /tmp/cdi)" = 2 ]
+	expect_status 1 grep -qE 'major|minor|uid|gid|fileMode' /tmp/cdi
+	grep -q "^rchar: cdi: left out odd-: the name of a device ends with a letter or a digit$" /tmp/words
+	[ "$(rchar cdi region.1 | grep -c '"path"')" = 1 ]
+	expect_status 1 rchar cdi odd-
+	expect_status 6 rchar cdi inbox nothing
+	rchar del all
+}
+
 # udev_has NAME TAG - of the channel's device
 udev_has() { udevadm info -q property "/dev/rchar/$1" | grep -q "^TAGS=.*:$2:"; }
 
@@ -698,7 +851,7 @@ udev_makes_units_of_channels() {
 	clean
 }
 
-plan 24
+plan 29
 run every_setting_round_trips
 run initial_values_are_left_out
 run apply_knows_the_limits
@@ -721,6 +874,11 @@ run only_the_administrator_applies
 run names_are_completed
 run check_of_what_works
 run check_of_what_does_not_work
+run check_reads_the_firewall
+run check_knows_what_the_path_takes
+run check_says_why_the_module_is_absent
 run metrics_are_what_is_counted
+run containers_get_channels_by_cdi
+run times_are_those_of_rfc_3339
 run udev_makes_units_of_channels
 finish

@@ -163,6 +163,13 @@ most_buffers() { rchar -j link -d | grep -o '"depth":[0-9]*' | cut -d: -f2 | sor
 frames_sent() { counter a 'rchar -j link' tx_frames; }
 has_buffers() { [ "$(most_buffers)" = "$1" ]; } # NUMBER
 
+# The devices of every transport, also those whose GIDs are no addresses.
+check_finds_the_way() {
+	rchar add way stream listen 10.0.0.1
+	on b rchar -w $limit check 10.0.0.1/way
+	rchar del way
+}
+
 # An idle lane has 8 small buffers, a busy one up to 32 large ones. What the peer sends while they
 # change arrives; so does a frame that needs a large buffer where there are small ones only.
 receive_buffers_follow_use() {
@@ -201,7 +208,7 @@ receive_buffers_follow_use() {
 	rchar del grow
 }
 
-plan 15
+plan 16
 run link_comes_up
 run link_local_addresses_connect
 run sizes_around_borders
@@ -215,6 +222,7 @@ run remote_name_and_from_address
 run rdma_carried_it
 run no_credit_was_ever_missed
 run rchar_perf_measures
+run check_finds_the_way
 run receive_buffers_follow_use
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
 run delete_all

@@ -98,7 +98,7 @@ help_and_version() {
 	[ "$("$rchar" -V)" = "rchar $(cat ../VERSION)" ]
 	# Every command is in the help, and in the manual.
 	local c
-	for c in add set del show save apply key link session stats metrics monitor version help; do
+	for c in add set del show check save apply key link session stats top trace metrics cdi monitor version help; do
 		"$rchar" help | grep -q "^  $c " || { echo "no $c in the help"; return 1; }
 		grep -q "^\.SS .*$c" ../Documentation/rchar.8 || { echo "no $c in the manual"; return 1; }
 	done

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Words for the values of the module's enums, as kmod/proto/names.h has them, and back.
+// Words for the values of the module's enums, as kmod/proto/names.h and words.h have
+// them, and back.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,9 @@
 
 #include "linux/rdma_char.h"
 #include "proto/names.h"
+#include "proto/ops.h"
+#include "proto/state.h"
+#include "proto/words.h"
 
 // A number of the module that stands for an E, perhaps one that only a newer module knows.
 template <typename E> struct Code {
@@ -48,6 +52,8 @@ RCHAR_NAMES(rchar_channel_state, RCHAR_CHANNEL_STATE_NAMES, )
 RCHAR_NAMES(rchar_link_state, RCHAR_LINK_STATE_NAMES, )
 RCHAR_NAMES(rchar_session_state, RCHAR_SESSION_STATE_NAMES, )
 RCHAR_NAMES(rchar_reason, RCHAR_REASON_NAMES, case __RCHAR_REASON_MAX:)
+RCHAR_NAMES(rchar_lane_state, RCHAR_LANE_STATE_NAMES, )
+RCHAR_NAMES(rchar_op, RCHAR_OP_NAMES, case RCHAR_OP_MAX:)
 
 #undef RCHAR_NAMES
 #undef RCHAR_NAMES_ENTRY
@@ -59,6 +65,12 @@ template <typename E> std::string name_of(Code<E> code)
 		if (code == n.value)
 			return n.word;
 	return "unknown-" + std::to_string(code.number);
+}
+
+// Nothing for a value that the module did not tell.
+template <typename E> std::string word_of(const std::optional<Code<E>> &code)
+{
+	return code ? name_of(*code) : "";
 }
 
 template <typename E> std::optional<E> value_of(const std::string &word)

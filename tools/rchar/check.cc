@@ -5,20 +5,20 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <fstream>
 
 #include "../common/address.hh"
 #include "../common/endpoint.hh"
+#include "absent.hh"
 #include "devices.hh"
+#include "firewall.hh"
 #include "format.hh"
+#include "interrupt.hh"
 #include "module.hh"
 #include "parse.hh"
 #include "print.hh"
@@ -26,6 +26,7 @@
 namespace {
 
 constexpr int default_wait_s = 5;
+constexpr unsigned int roce_port = 4791;  // IANA: roce
 
 using Clock = std::chrono::steady_clock;
 
@@ -79,21 +80,8 @@ void Report::add(const char *step, bool ok, const std::string &text, const std::
 
 // ---- this host ----
 
-bool has_module_file(const std::string &release)
-{
-	std::ifstream in("/lib/modules/" + release + "/modules.dep");
-	std::string line;
-
-	while (std::getline(in, line))
-		if (line.substr(0, line.find(':')).find("/rdma_char.ko") != std::string::npos)
-			return true;
-	return false;
-}
-
 bool check_module(Report *report)
 {
-	utsname kernel{};
-
 	try {
 		Netlink nl;
 
@@ -110,13 +98,9 @@ bool check_module(Report *report)
 		if (f.code != EXIT_ABSENT)
 			throw;
 	}
-	uname(&kernel);
-	if (has_module_file(kernel.release))
-		report->bad("module", "rdma_char is not loaded", "modprobe rdma_char");
-	else
-		report->bad("module",
-			    std::string("rdma_char is not built for kernel ") + kernel.release,
-			    "'dkms status rdma_char' says why; the kernel's headers are needed");
+	Absence absence = why_absent();
+
+	report->bad("module", absence.why, absence.advice);
 	return false;
 }
 
@@ -147,18 +131,34 @@ std::vector<RdmaPort> check_devices(Report *report)
 	return ports;
 }
 
+// When that was: logs have clock times.
+std::string clock_text(const std::optional<uint64_t> &age_ms)
+{
+	char text[32];
+	tm local{};
+
+	if (!age_ms)
+		return "";
+	time_t at = time(nullptr) - static_cast<time_t>(*age_ms / 1000);
+
+	localtime_r(&at, &local);
+	strftime(text, sizeof(text), " (%F %T)", &local);
+	return ", " + age_text(*age_ms) + " ago" + text;
+}
+
 void check_channels(Report *report)
 {
 	Netlink nl;
 
 	for (const Channel &c : dump_channels(nl)) {
-		std::string text = c.name.value_or("") + ": " + (c.state ? name_of(*c.state) : "");
+		std::string text = c.name.value_or("") + ": " + word_of(c.state);
 
 		if (is_working(c))
 			report->good("channel", text);
 		else
 			report->bad("channel",
-				    text + (c.reason ? ", " + reason_text(*c.reason) : ""),
+				    text + (c.reason ? ", " + reason_text(*c.reason) : "") +
+					    clock_text(c.reason_age_ms),
 				    "rchar show " + c.name.value_or(""));
 		if (c.node && *c.node != "device")
 			report->bad("channel",
@@ -172,8 +172,32 @@ void check_channels(Report *report)
 
 // ---- the way to a peer ----
 
-// The kernel's choice of a source: nothing is sent.
-bool check_route(Report *report, sockaddr_storage peer, sockaddr_storage *local)
+// RoCE does not fragment: what is larger than the path takes is lost.
+void check_mtu(Report *report, int socket, const sockaddr_storage &peer,
+	       const std::string &interface)
+{
+	bool v6 = peer.ss_family == AF_INET6;
+	int path = 0, own = mtu_of(interface);
+	socklen_t len = sizeof(path);
+
+	if (!own ||
+	    getsockopt(socket, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &path, &len))
+		return;
+	std::string text = "MTU " + std::to_string(own) + " of " + interface;
+
+	if (path < own)
+		report->bad("mtu",
+			    text + ", but the path to " + host_text(peer) + " takes " +
+				    std::to_string(path),
+			    "the same MTU on both hosts, and on every switch between: 'ip link', "
+			    "'ip route'");
+	else
+		report->good("mtu", text + ": packets of " + std::to_string(roce_mtu(own)) +
+					    " bytes on RoCE");
+}
+
+// The kernel's choice of a source: nothing is sent. A socket that is connected to the peer, or none.
+Fd check_route(Report *report, sockaddr_storage peer, sockaddr_storage *local)
 {
 	Fd fd(socket(peer.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	socklen_t len = sizeof(*local);
@@ -183,37 +207,78 @@ bool check_route(Report *report, sockaddr_storage peer, sockaddr_storage *local)
 	    getsockname(fd.get(), reinterpret_cast<sockaddr *>(local), &len)) {
 		report->bad("route", "to " + host_text(peer) + ": " + strerror(errno),
 			    "ip route get " + host_text(peer));
-		return false;
+		return {};
 	}
 	*port_of(local) = 0;
 	report->good("route", "to " + host_text(peer) + " from " + host_text(*local));
-	return true;
+	return fd;
 }
 
-void check_address(Report *report, const std::vector<RdmaPort> &ports,
+void check_address(Report *report, const std::vector<RdmaPort> &ports, const Place &place,
 		   const sockaddr_storage &local)
 {
-	for (const RdmaPort &port : ports) {
-		for (const Gid &gid : port.gids) {
-			if (!same_host(gid.address, local) || gid.type == "IB/RoCE v1")
-				continue;
-			report->good("address", host_text(local) + " is that of " + port.text() +
-							" (" + gid.interface + "), GID " +
-							std::to_string(gid.index) + ", " +
-							gid.type);
-			if (!port.is_active())
-				report->bad("address", port_text(port),
-					    "ip link show " + gid.interface);
-			return;
-		}
+	if (place) {
+		report->good("address", host_text(local) + " is that of " + place.port->text() +
+						" (" + place.gid->interface + "), GID " +
+						std::to_string(place.gid->index) + ", " +
+						place.gid->type);
+		if (!place.port->is_active())
+			report->bad("address", port_text(*place.port),
+				    "ip link show " + place.gid->interface);
+		return;
 	}
 	// iWARP and IPoIB have other GIDs; there the connection itself tells.
 	for (const RdmaPort &port : ports)
-		if (port.link_layer == "InfiniBand" || port.gids.empty())
+		if (port.link_layer == "InfiniBand" || port.iwarp || port.gids.empty())
 			return;
 	report->bad("address", "no RDMA device has " + host_text(local),
 		    "an address of an RDMA interface is needed on both hosts: 'rdma link', 'ip "
 		    "address'");
+}
+
+// Adapters do not ask the host's firewall; soft-RoCE, which is UDP of the host, does.
+void check_firewall(Report *report, const Place &place, const sockaddr_storage &local,
+		    const sockaddr_storage &peer)
+{
+	const std::string &interface = place.gid->interface;
+	Firewall firewall = Firewall::of_host();
+
+	for (bool in : {true, false}) {
+		Judgement j = firewall.judge(
+			{in, "udp", roce_port, interface, in ? peer : local, in ? local : peer});
+		std::string text = std::string(in ? "input" : "output") + " of UDP port " +
+				   std::to_string(roce_port) + " on " + interface;
+
+		if (j.verdict == Verdict::PASSES)
+			continue;
+		if (j.verdict == Verdict::UNKNOWN)
+			report->good("firewall", text + ": not clear, see " + j.where);
+		else if (place.port->is_soft_roce())
+			report->bad("firewall", text + " is dropped: " + j.where,
+				    in ? "nft insert rule inet filter input udp dport 4791 accept, "
+					 "or as your firewall is kept" :
+					 "nft list ruleset");
+		else
+			report->good("firewall",
+				     text + " would be dropped (" + j.where +
+					     "), but RoCE of an adapter does not pass there");
+	}
+}
+
+void check_way(Report *report, const std::vector<RdmaPort> &ports, const sockaddr_storage &peer)
+{
+	sockaddr_storage local{};
+	Fd route = check_route(report, peer, &local);
+
+	if (!route)
+		return;
+	Place place = place_of(ports, local);
+
+	if (place)
+		check_mtu(report, route.get(), peer, place.gid->interface);
+	check_address(report, ports, place, local);
+	if (place)
+		check_firewall(report, place, local, peer);
 }
 
 const char *advice_for(rchar_reason reason)
@@ -247,19 +312,12 @@ const char *advice_for(rchar_reason reason)
 	}
 }
 
-volatile sig_atomic_t interrupted;
-void on_signal(int) { interrupted = 1; }
-
 // A channel that is there as long as this.
 class Probe {
 public:
 	explicit Probe(const ChannelWords &words) : name_(*words.channel.name)
 	{
-		struct sigaction action {};
-
-		action.sa_handler = on_signal;
-		sigaction(SIGINT, &action, nullptr);
-		sigaction(SIGTERM, &action, nullptr);
+		catch_interrupts();
 		add_channel(nl_, words);
 	}
 	~Probe()
@@ -285,7 +343,7 @@ void report_failure(Report *report, const char *step, std::optional<Code<rchar_r
 	rchar_reason reason = RCHAR_REASON_TIMEOUT;
 	std::string text = "none in " + std::to_string(wait_s) + " s";
 
-	if (interrupted)
+	if (is_interrupted())
 		text = "interrupted";
 	if (why && why->number != RCHAR_REASON_NONE) {
 		reason = static_cast<rchar_reason>(why->number);
@@ -299,7 +357,7 @@ bool check_link(Report *report, const Probe &probe, const Clock::time_point begu
 {
 	Channel channel = wait_channel(probe.name(), std::chrono::seconds(wait_s),
 				       [](const Channel &c) {
-					       return is_working(c) || interrupted ||
+					       return is_working(c) || is_interrupted() ||
 						      (c.reason &&
 						       c.reason->number != RCHAR_REASON_NONE);
 				       });
@@ -378,7 +436,6 @@ bool check_host(Words words, const Options &options)
 {
 	Report report(options);
 	std::optional<Target> target;
-	sockaddr_storage local{};
 
 	if (!words.empty())
 		target = take_target(std::move(words));
@@ -386,8 +443,8 @@ bool check_host(Words words, const Options &options)
 	bool module = check_module(&report);
 	std::vector<RdmaPort> ports = check_devices(&report);
 
-	if (target && check_route(&report, target->address.addr, &local))
-		check_address(&report, ports, local);
+	if (target)
+		check_way(&report, ports, target->address.addr);
 	if (module && target)
 		check_connection(&report, *target,
 				 options.wait_s < 0 ? default_wait_s : options.wait_s);

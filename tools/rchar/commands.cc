@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "apply.hh"
+#include "cdi.hh"
 #include "check.hh"
 #include "complete.hh"
 #include "decode.hh"
@@ -19,6 +20,8 @@
 #include "node.hh"
 #include "parse.hh"
 #include "print.hh"
+#include "top.hh"
+#include "trace.hh"
 
 namespace {
 
@@ -38,8 +41,8 @@ void wait_working(const std::string &name, const Options &options)
 	if (is_working(channel))
 		return;
 
-	std::string text = name + ": still " + (channel.state ? name_of(*channel.state) : "") +
-			   " after " + std::to_string(options.wait_s) + " s";
+	std::string text = name + ": still " + word_of(channel.state) + " after " +
+			   std::to_string(options.wait_s) + " s";
 	if (channel.reason)
 		text += ": " + reason_text(*channel.reason);
 	throw Failure(EXIT_WAIT, text);
@@ -121,7 +124,7 @@ void command_show(Words words, const Options &options)
 			usage_error("show: -w needs the name of a channel");
 		Netlink nl;
 		std::vector<Channel> channels = dump_channels(nl);
-		print_list(channels, options);
+		print_table_of(channels, options);
 		warn_of_files(channels, true);
 		return;
 	}
@@ -149,7 +152,7 @@ void command_link(Words words, const Options &options)
 	words.accept("show");
 	words.end();
 	Netlink nl;
-	print_list(dump<Link>(nl, RCHAR_CMD_LINK_GET), options);
+	print_table_of(dump<Link>(nl, RCHAR_CMD_LINK_GET), options);
 }
 
 void command_session(Words words, const Options &options)
@@ -171,7 +174,7 @@ void command_session(Words words, const Options &options)
 	words.accept("show");
 	words.end();
 	Netlink nl;
-	print_list(dump<Session>(nl, RCHAR_CMD_SESSION_GET), options);
+	print_table_of(dump<Session>(nl, RCHAR_CMD_SESSION_GET), options);
 }
 
 void key_add(Words words, const Options &options)
@@ -258,20 +261,22 @@ std::vector<ChannelStats> channel_stats(Netlink &nl, const std::string &name)
 
 	for (const Channel &c : dump_channels(nl))
 		if (name.empty() || c.name == name)
-			out.push_back({c.name, c.stats.value_or(Stats{})});
+			out.push_back({c.name, {}, c.stats.value_or(Stats{}), false});
 	if (!name.empty() && out.empty())
 		throw Failure(EXIT_NONE, "stats " + name + ": no channel of that name");
 	return out;
 }
 
-// What was added. A channel that is new since keeps its counters.
+// What was added in that time. A channel that is new since keeps its counters.
 std::vector<ChannelStats> stats_since(std::vector<ChannelStats> now,
-				      const std::vector<ChannelStats> &before)
+				      const std::vector<ChannelStats> &before, int64_t interval_ms)
 {
-	for (ChannelStats &n : now)
+	for (ChannelStats &n : now) {
 		for (const ChannelStats &b : before)
 			if (n.name == b.name)
 				n = difference(n, b);
+		n.interval_ms = static_cast<uint64_t>(interval_ms);
+	}
 	return now;
 }
 
@@ -289,15 +294,28 @@ void command_stats(Words words, const Options &options)
 			words.end();
 	}
 	Netlink nl;
+	int64_t begun = now_ms();
 	std::vector<ChannelStats> before = channel_stats(nl, name);
 	print_list(before, options);
 	while (every) {
 		sleep(every);
+		int64_t at = now_ms();
 		std::vector<ChannelStats> now = channel_stats(nl, name);
-		print_list(stats_since(now, before), options);
+		print_list(stats_since(now, before, at - begun), options);
 		fflush(stdout);
 		before = now;
+		begun = at;
 	}
+}
+
+void command_top(Words words, const Options &)
+{
+	uint32_t every = 1;
+
+	if (words.accept("every"))
+		every = parse_positive(words.take("the seconds after 'every'"), "every");
+	words.end();
+	top(every);
 }
 
 void command_monitor(Words words, const Options &options)
@@ -405,8 +423,11 @@ const Command commands[] = {
 	{"link", command_link, 0},
 	{"session", command_session, 0},
 	{"stats", command_stats, 0},
+	{"top", command_top, 0},
 	{"metrics", command_metrics, 0},
+	{"cdi", cdi, 0},
 	{"monitor", command_monitor, WAIT},
+	{"trace", trace, WAIT},
 	{"version", command_version, 0},
 	{"complete", command_complete, 0},
 };
@@ -475,8 +496,11 @@ void print_help()
 	      "  session [show]               conversations\n"
 	      "  session kill LINK/SESSION    end one\n"
 	      "  stats [NAME] [every SEC]     counters; then what was added each time\n"
+	      "  top [every SEC]              rates of channels, links and sessions, on a terminal\n"
 	      "  metrics [FILE]               all that is counted, for Prometheus\n"
+	      "  cdi [NAME]...                channels as devices for containers (podman, docker)\n"
 	      "  monitor                      one line for each change\n"
+	      "  trace [LINK[/SESSION]]       frames and states of all, of a link, of a session\n"
 	      "  version                      of the tool and the module\n"
 	      "  help                         this\n"
 	      "\n"
@@ -496,7 +520,7 @@ void print_help()
 	      "  -t, --timestamp   monitor: when\n"
 	      "  -n, --netns NAME  in that network namespace\n"
 	      "  -w, --wait SEC    add, show NAME: until it listens or is connected;\n"
-	      "                    monitor: stop after that long; check: for the peer (5)\n"
+	      "                    monitor, trace: stop after that long; check: for the peer (5)\n"
 	      "  -V, --version     of the tool\n"
 	      "  -h, --help        this\n"
 	      "\n"

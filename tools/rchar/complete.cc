@@ -83,6 +83,14 @@ List session_ids()
 	return ids;
 }
 
+List traced_ids()
+{
+	List ids = link_ids(), sessions = session_ids();
+
+	ids.insert(ids.end(), sessions.begin(), sessions.end());
+	return ids;
+}
+
 List local_addresses()
 {
 	ifaddrs *first = nullptr;
@@ -265,6 +273,12 @@ List complete_arguments(const std::string &command, const List &words)
 		return complete_noun(words, {"show", "kill"}, "kill", session_ids);
 	if (command == "stats")
 		return complete_stats(words);
+	if (command == "cdi")
+		return channel_names();
+	if (command == "top")
+		return words.size() == 1 ? List{"every"} : List{};
+	if (command == "trace")
+		return words.size() == 1 ? traced_ids() : List{};
 	return {};
 }
 
@@ -280,7 +294,8 @@ List options_of(const std::string &command, const List &words)
 		options.push_back("--dry-run");
 	if (command == "monitor")
 		options.push_back("--timestamp");
-	if (command == "add" || command == "show" || command == "monitor")
+	if (command == "add" || command == "show" || command == "monitor" || command == "trace" ||
+	    command == "check")
 		options.push_back("--wait");
 	return options;
 }

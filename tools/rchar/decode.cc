@@ -84,6 +84,8 @@ void read_value(const nlattr *a, Lane *out)
 	take(in, RCHAR_A_LANE_UNACKED, &out->unacked);
 	take(in, RCHAR_A_LANE_FRAME_SIZE, &out->frame_size);
 	take(in, RCHAR_A_LANE_DEPTH, &out->depth);
+	take(in, RCHAR_A_LANE_RTT_NS, &out->rtt_ns);
+	take(in, RCHAR_A_LANE_READS, &out->reads);
 }
 
 }  // namespace
@@ -166,6 +168,8 @@ void decode(const Attributes &in, Session *out)
 	take(in, RCHAR_A_SESSION_TX_UNACKED, &out->tx_unacked);
 	take(in, RCHAR_A_SESSION_TX_WINDOW, &out->tx_window);
 	take(in, RCHAR_A_SESSION_AGE_MS, &out->age_ms);
+	take(in, RCHAR_A_SESSION_RX_BYTES, &out->rx_bytes);
+	take(in, RCHAR_A_SESSION_TX_BYTES, &out->tx_bytes);
 }
 
 void decode(const Attributes &in, Info *out)

@@ -88,15 +88,16 @@ std::vector<RdmaPort> rdma_ports()
 	std::vector<RdmaPort> ports;
 
 	for (const std::string &device : names_in(class_folder)) {
-		fs::path folder = fs::path(class_folder) / device / "ports";
+		fs::path folder = fs::path(class_folder) / device;
+		bool iwarp = behind_colon(line_of(folder / "node_type")) == "RNIC";
 
-		for (const std::string &number : names_in(folder)) {
-			fs::path port = folder / number;
+		for (const std::string &number : names_in(folder / "ports")) {
+			fs::path port = folder / "ports" / number;
 
 			ports.push_back({device, static_cast<unsigned int>(std::stoul(number)),
 					 behind_colon(line_of(port / "state")),
 					 line_of(port / "link_layer"), line_of(port / "rate"),
-					 gids_of(port)});
+					 iwarp, gids_of(port)});
 		}
 	}
 	return ports;
@@ -111,4 +112,40 @@ bool same_host(const sockaddr_storage &a, const sockaddr_storage &b)
 		       reinterpret_cast<const sockaddr_in *>(&b)->sin_addr.s_addr;
 	return !memcmp(&reinterpret_cast<const sockaddr_in6 *>(&a)->sin6_addr,
 		       &reinterpret_cast<const sockaddr_in6 *>(&b)->sin6_addr, sizeof(in6_addr));
+}
+
+Place place_of(const std::vector<RdmaPort> &ports, const sockaddr_storage &address)
+{
+	for (const RdmaPort &port : ports) {
+		const Gid *found = nullptr;
+
+		for (const Gid &gid : port.gids)
+			if (same_host(gid.address, address) && (!found || gid.type == "RoCE v2"))
+				found = &gid;
+		if (found)
+			return {&port, found};
+	}
+	return {};
+}
+
+// Only soft-RoCE has the attribute 'parent': the interface below.
+bool RdmaPort::is_soft_roce() const
+{
+	return fs::exists(fs::path(class_folder) / device / "parent");
+}
+
+int mtu_of(const std::string &interface)
+{
+	return atoi(line_of("/sys/class/net/" + interface + "/mtu").c_str());
+}
+
+int roce_mtu(int mtu)
+{
+	// GRH, UDP, BTH, the largest extended headers, ICRC: include/rdma/ib_addr.h.
+	int payload = mtu - (40 + 8 + 12 + 4 + 28 + 4);
+
+	for (int size = 4096; size > 256; size /= 2)
+		if (payload >= size)
+			return size;
+	return 256;
 }

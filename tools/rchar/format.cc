@@ -110,6 +110,11 @@ std::string protocol_text(uint32_t version)
 	return std::to_string(version >> 8) + "." + std::to_string(version & 0xff);
 }
 
+std::string direction_text(const std::optional<bool> &initiator)
+{
+	return initiator.value_or(false) ? "to " : "from ";
+}
+
 std::string event_name(int cmd)
 {
 	switch (cmd) {

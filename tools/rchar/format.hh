@@ -16,6 +16,8 @@ std::string fingerprint_text(const Fingerprint &fingerprint);
 std::string mode_text(uint32_t mode);
 std::string protocol_text(uint32_t version);
 std::string event_name(int cmd);
+// "to " or "from ", before the address of a peer.
+std::string direction_text(const std::optional<bool> &initiator);
 
 // For people only: a reason in words that say what to do, and units.
 std::string reason_text(Code<rchar_reason> reason);

@@ -57,6 +57,8 @@ Json json_of(const Lane &lane)
 	put(&out, "unacked_frames", lane.unacked);
 	put(&out, "frame_size_bytes", lane.frame_size);
 	put(&out, "depth", lane.depth);
+	put(&out, "reads", lane.reads);
+	put(&out, "rtt_ns", lane.rtt_ns);
 	return out;
 }
 
@@ -151,6 +153,8 @@ Json json_of(const Session &s)
 	put(&out, "tx_unacked_bytes", s.tx_unacked);
 	put(&out, "tx_window_bytes", s.tx_window);
 	put(&out, "age_ms", s.age_ms);
+	put(&out, "rx_bytes", s.rx_bytes);
+	put(&out, "tx_bytes", s.tx_bytes);
 	return out;
 }
 
@@ -159,6 +163,7 @@ Json json_of(const ChannelStats &c)
 	Json out = Json::object();
 
 	put(&out, "name", c.name);
+	put(&out, "interval_ms", c.interval_ms);
 	out.update(value(c.stats));
 	if (c.difference)
 		for (auto &[key, number] : out.items())

@@ -62,7 +62,7 @@ Family counter(const std::string &name, const char *help)
 
 Labels labels_of(const Channel &c)
 {
-	return {{"channel", c.name.value_or("")}, {"type", c.type ? name_of(*c.type) : ""}};
+	return {{"channel", c.name.value_or("")}, {"type", word_of(c.type)}};
 }
 
 // Without the port: that of a peer that connects changes with each connection.

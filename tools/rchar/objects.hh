@@ -71,6 +71,8 @@ struct Lane {
 	std::optional<uint32_t> unacked;
 	std::optional<uint32_t> frame_size;
 	std::optional<uint32_t> depth;
+	std::optional<uint32_t> rtt_ns;
+	std::optional<uint32_t> reads;
 };
 
 struct Link {
@@ -109,6 +111,8 @@ struct Session {
 	std::optional<uint64_t> tx_unacked;
 	std::optional<uint64_t> tx_window;
 	std::optional<uint64_t> age_ms;
+	std::optional<uint64_t> rx_bytes;
+	std::optional<uint64_t> tx_bytes;
 };
 
 struct Info {

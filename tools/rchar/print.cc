@@ -7,16 +7,19 @@
 
 namespace {
 
+// Local time with its distance from UTC, as RFC 3339 has it.
 std::string timestamp()
 {
 	timeval tv{};
-	char text[32];
+	tm local{};
+	char day[32], zone[8], text[64];
 
 	gettimeofday(&tv, nullptr);
-	tm local{};
 	localtime_r(&tv.tv_sec, &local);
-	size_t n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &local);
-	snprintf(text + n, sizeof(text) - n, ".%06ld", static_cast<long>(tv.tv_usec));
+	strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &local);
+	strftime(zone, sizeof(zone), "%z", &local);
+	snprintf(text, sizeof(text), "%s.%06ld%.3s:%s", day, static_cast<long>(tv.tv_usec), zone,
+		 zone + 3);
 	return text;
 }
 
@@ -33,8 +36,7 @@ void print_event(const Event &event, const Options &options)
 	if (options.json) {
 		Json json = json_of(event);
 
-		if (options.timestamps)
-			json["time"] = timestamp();
+		json["time"] = timestamp();
 		printf("%s\n", json.dump().c_str());
 	} else {
 		if (options.timestamps)

@@ -9,6 +9,7 @@
 #include "json.hh"
 #include "objects.hh"
 #include "options.hh"
+#include "tables.hh"
 #include "text.hh"
 
 void print_json(const Json &value, const Options &options);
@@ -24,6 +25,15 @@ template <typename T> void print_list(const std::vector<T> &objects, const Optio
 			fputs(text_of(o, options.details).c_str(), stdout);
 	if (options.json)
 		print_json(list, options);
+}
+
+// As a table on a terminal, unless the options want all there is.
+template <typename T> void print_table_of(const std::vector<T> &objects, const Options &options)
+{
+	if (is_terminal() && !options.json && !options.details)
+		print_table(table_of(objects), wants_colour());
+	else
+		print_list(objects, options);
 }
 
 void print_event(const Event &event, const Options &options);

@@ -74,6 +74,8 @@ inline constexpr Counter counters[] = {
 // What 'rchar stats' prints of a channel.
 struct ChannelStats {
 	std::optional<std::string> name;
+	// With 'every': the time in which the counters were added. Absent: since the channel is there.
+	std::optional<uint64_t> interval_ms;
 	Stats stats;
 	// What was added, two's complement: a channel may be a new one of the same name.
 	bool difference = false;

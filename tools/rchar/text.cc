@@ -8,10 +8,7 @@ namespace {
 std::string word(const std::optional<std::string> &v) { return v.value_or(""); }
 std::string word(const std::optional<sockaddr_storage> &v) { return v ? address_text(*v) : ""; }
 
-template <typename E> std::string word(const std::optional<Code<E>> &v)
-{
-	return v ? name_of(*v) : "";
-}
+template <typename E> std::string word(const std::optional<Code<E>> &v) { return word_of(v); }
 
 template <typename T> std::string number(const std::optional<T> &v)
 {
@@ -26,11 +23,6 @@ template <typename T> std::string size(const std::optional<T> &v)
 std::string time(const std::optional<uint32_t> &v) { return time_text(v.value_or(0)); }
 
 std::string id(const std::optional<uint64_t> &v) { return v ? id_text(*v) : ""; }
-
-std::string direction(const std::optional<bool> &initiator)
-{
-	return initiator.value_or(false) ? "to " : "from ";
-}
 
 std::string reason_line(const std::optional<Code<rchar_reason>> &reason,
 			const std::optional<uint64_t> &age_ms)
@@ -136,8 +128,9 @@ std::string lane_line(const Lane &l)
 		return "";
 	return "    lane " + number(l.index) + " device " + word(l.device) + "/" + number(l.port) +
 	       (l.qpn ? " qp " + number(l.qpn) : "") + " frame " + size(l.frame_size) + " depth " +
-	       number(l.depth) + " credits " + number(l.tx_credits) + " unacked " +
-	       number(l.unacked) + "\n";
+	       number(l.depth) + " reads " + number(l.reads) + " credits " + number(l.tx_credits) +
+	       " unacked " + number(l.unacked) +
+	       (l.rtt_ns ? " rtt " + std::to_string(*l.rtt_ns / 1000) + "us" : "") + "\n";
 }
 
 std::string link_details(const Link &l, const Stats &s)
@@ -192,7 +185,7 @@ std::string text_of(const Channel &c, bool details)
 
 std::string text_of(const Link &l, bool details)
 {
-	std::string text = id(l.id) + ": " + direction(l.initiator) + word(l.peer);
+	std::string text = id(l.id) + ": " + direction_text(l.initiator) + word(l.peer);
 	Stats s = l.stats.value_or(Stats{});
 
 	if (l.local)
@@ -218,10 +211,11 @@ std::string text_of(const Link &l, bool details)
 std::string text_of(const Session &s, bool)
 {
 	return id(s.link) + "/" + number(s.id) + ": channel " + word(s.channel) + " " +
-	       direction(s.initiator) + word(s.peer) + key_text(s.key, s.encrypted) +
-	       "\n    state " + word(s.state) + " age " + age_text(s.age_ms.value_or(0)) +
-	       " rx-queued " + number(s.rx_queued) + " (memory " + number(s.rx_memory) +
-	       ") tx-unacked " + number(s.tx_unacked) + " tx-window " + number(s.tx_window) + "\n" +
+	       direction_text(s.initiator) + word(s.peer) + key_text(s.key, s.encrypted) +
+	       "\n    state " + word(s.state) + " age " + age_text(s.age_ms.value_or(0)) + " rx " +
+	       number(s.rx_bytes) + " tx " + number(s.tx_bytes) + " bytes rx-queued " +
+	       number(s.rx_queued) + " (memory " + number(s.rx_memory) + ") tx-unacked " +
+	       number(s.tx_unacked) + " tx-window " + number(s.tx_window) + "\n" +
 	       reason_line(s.reason, {});
 }
 
@@ -229,6 +223,8 @@ std::string text_of(const ChannelStats &c, bool)
 {
 	std::string text = word(c.name) + ":";
 
+	if (c.interval_ms)
+		text += " in " + number(c.interval_ms) + " ms";
 	for (const Counter &counter : counters)
 		if (std::optional<uint64_t> value = c.stats.*counter.value)
 			text += std::string(" ") + counter.key + " " +
@@ -261,7 +257,7 @@ std::string text_of(const Event &e)
 	std::string text = event_name(e.cmd) + " ";
 
 	if (auto *l = std::get_if<Link>(&e.object))
-		text += id(l->id) + " " + direction(l->initiator) + word(l->peer) +
+		text += id(l->id) + " " + direction_text(l->initiator) + word(l->peer) +
 			(l->key ? " key " + word(l->key) : "") + state_and_reason(*l);
 	else if (auto *s = std::get_if<Session>(&e.object))
 		text += (s->link ? id(s->link) : "-") + "/" + number(s->id) + " channel " +
