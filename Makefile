@@ -3,6 +3,7 @@
 VERSION := $(shell cat VERSION)
 PREFIX  ?= /usr
 DESTDIR ?=
+SBINDIR ?= $(PREFIX)/sbin
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 ZSHDIR  ?= site-functions
@@ -89,7 +90,7 @@ install: install-tools ## install-tools, and the module for KERNEL
 
 # What a host needs beside the module: MODE, where it is, and the folder it goes to.
 INSTALLED = \
-	755:$(BUILD)/tools/rchar:$(PREFIX)/sbin \
+	755:$(BUILD)/tools/rchar:$(SBINDIR) \
 	755:$(BUILD)/tools/rchar-perf:$(PREFIX)/bin \
 	755:$(BUILD)/tools/rchar-forward:$(PREFIX)/bin \
 	755:$(BUILD)/tools/rchar-exec:$(PREFIX)/bin \
@@ -118,7 +119,7 @@ install-tools: ## install tools, unit, completion and manual pages under DESTDIR
 		echo "install $$from $$to"; \
 		install -D -m $${i%%:*} -t $$to $$from || exit 1; \
 	done
-	@sed -i 's|/usr/sbin/rchar|$(PREFIX)/sbin/rchar|; s|/usr/bin/rchar|$(PREFIX)/bin/rchar|' $(DESTDIR)$(UNITDIR)/rchar*.service
+	@sed -i 's|/usr/sbin/rchar|$(SBINDIR)/rchar|; s|/usr/bin/rchar|$(PREFIX)/bin/rchar|' $(DESTDIR)$(UNITDIR)/rchar*.service
 	@sed -i '/^\.TH/s/"rdma_char"/"rdma_char $(VERSION)"/' $(DESTDIR)$(PREFIX)/share/man/man?/rchar*.[158]
 
 .PHONY: install-dkms
@@ -138,9 +139,26 @@ uninstall: ## undo 'make install'
 	done
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
 
+# What of the tree belongs to it, and not what was built in it.
+SOURCES_LIST = if [ -e .git ]; then git ls-files --cached --others --exclude-standard; \
+	else find . -type f ! -path './build/*' ! -name '*.o' ! -name '*.ko' ! -name '*.mod*' ! -name '.*.cmd'; fi
+DIST ?= $(BUILD)/rdma-char-$(VERSION).tar.gz
+VERSION_DATE = $(shell sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)
+
+.PHONY: dist
+dist: ## the sources as an archive, the same bytes each time, into build or DIST=
+	@mkdir -p $(dir $(DIST))
+	@$(SOURCES_LIST) | tar --files-from=- --sort=name --owner=0 --group=0 --numeric-owner \
+		--mtime='$(VERSION_DATE)' --mode=u=rwX,go=rX --transform='s|^\(\./\)\{0,1\}|rdma-char-$(VERSION)/|' \
+		--use-compress-program='gzip -n' --create --file=$(DIST)
+
 .PHONY: deb
 deb: ## build the Debian packages, into build/deb
 	@./debian/make-packages
+
+.PHONY: rpm
+rpm: ## build the RPM packages, into build/rpm
+	@./rpm/make-packages
 
 .PHONY: format
 format: ## format all C and C++ files (clang-format 14)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The Debian packages: what is in them, and that DKMS builds the module from them. No machine.
+# The Debian and RPM packages: what is in them, and that DKMS and akmods' way build the module from
+# them. No machine.
 cd "$(dirname "$0")/.." || exit
 . lib/ksft.sh
 set_up=packages_are_built
@@ -107,7 +108,75 @@ versions_agree() {
 	[ -z "$out" ] || { echo "$out"; return 1; }
 }
 
-plan 7
+# ---- RPM ----
+
+rpm_of() { echo "$work/rpm/$1-$version"-*.*.rpm; } # NAME
+
+rpm_packages_are_built() {
+	"$top/rpm/make-packages" "$work/rpm"
+	[ "$(ls "$work/rpm" | wc -l)" = 4 ]
+	note "$(stat -c '%n %s bytes' "$work"/rpm/*.rpm | sed 's|.*/||' | tr '\n' ' ')"
+}
+
+# What the Debian packages have, where an RPM distribution wants it. A file is in one package.
+rpm_packages_have_the_same_files() {
+	local list=$work/files
+
+	find "$work/root" ! -type d -printf '/%P\n' | grep -v '^/var/lib/dpkg\|^/usr/share/\(doc\|lintian\)\|^/usr/src' |
+		sed 's|^/lib/|/usr/lib/|; s|vendor-completions|site-functions|; s|\(/man/.*\)\.gz$|\1|' |
+		sort >"$list.deb"
+	rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$(rpm_of rdma-char-tools)" "$(rpm_of rdma-char-devel)" |
+		grep -v '^d\|/usr/lib/\.build-id\|/usr/share/\(doc\|licenses\)/' |
+		sed 's|^[^ ]* ||; s|\(/man/.*\)\.gz$|\1|' | sort >"$list.rpm"
+	diff "$list.deb" "$list.rpm"
+	rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$(rpm_of rdma-char-tools)" |
+		grep -qx 'drwx------ /etc/rchar/keys'
+	mkdir "$work/rpmroot"
+	rpm --root "$work/rpmroot" --nodeps --noscripts -i "$work"/rpm/*[^c].rpm
+	"$work/rpmroot/usr/sbin/rchar" -V | grep -qx "rchar $version"
+}
+
+two_rpm_builds_are_equal() {
+	local f
+
+	(umask 077; TZ=Asia/Tokyo LC_ALL=C TMPDIR=$work/tmp "$top/rpm/make-packages" "$work/rpmagain")
+	for f in "$work"/rpm/*.rpm; do cmp "$f" "$work/rpmagain/${f##*/}"; done
+}
+
+# build_kmod KERNEL [DEFINE...] - as akmodsbuild does
+build_kmod() {
+	local kernel=$1 d defines=()
+
+	shift
+	for d in "_topdir $work/kmod" "kernels $kernel" "$@"; do defines+=(--define "$d"); done
+	rpmbuild --rebuild --nodeps "${defines[@]}" "$work/rpmroot/usr/src/akmods/rdma_char-kmod.latest"
+}
+
+akmods_way_builds_the_module() {
+	local kernel ko
+
+	kernel=$(cd /lib/modules && ls -d -- */build | sed 's|/build||' | sort -V | tail -n1)
+	[ -n "$kernel" ] || skip "no kernel headers here"
+	openssl req -new -x509 -newkey rsa:2048 -nodes -subj /CN=mine/ -keyout "$work/key" \
+		-outform DER -out "$work/cert" 2>/dev/null
+	build_kmod "$kernel" "sign_key $work/key" "sign_cert $work/cert" >"$work/kmod.log" 2>&1 || {
+		tail -n 30 "$work/kmod.log"
+		return 1
+	}
+	[ "$(ls "$work"/kmod/RPMS/*/)" = "kmod-rdma_char-$kernel-$version-1.$(uname -m).rpm" ]
+	rpm --root "$work/rpmroot" --nodeps --noscripts -i "$work"/kmod/RPMS/*/*.rpm
+	ko=$work/rpmroot/lib/modules/$kernel/extra/rdma_char/rdma_char.ko
+	[ "$(modinfo -F version "$ko")" = "$version" ]
+	[ "$(modinfo -F vermagic "$ko" | cut -d' ' -f1)" = "$kernel" ]
+	[ "$(modinfo -F signer "$ko")" = mine ]
+	# Why nothing is built.
+	expect_status 1 build_kmod 5.14.0-503.el9.x86_64 >"$work/kmod.log" 2>&1
+	grep -qx 'rdma_char needs Linux 6.1 or later: 5.14.0-503.el9.x86_64 is older' "$work/kmod.log"
+	expect_status 1 build_kmod 6.12.0-55.el10.x86_64 >"$work/kmod.log" 2>&1
+	grep -qx 'no headers of Linux 6.12.0-55.el10.x86_64: install kernel-devel-6.12.0-55.el10.x86_64' "$work/kmod.log"
+}
+
+plan 11
 run packages_are_built
 run every_file_has_its_package
 run packages_go_together
@@ -115,4 +184,8 @@ run versions_agree
 run lintian_is_silent
 run two_builds_are_equal
 run dkms_builds_the_module
+run rpm_packages_are_built
+run rpm_packages_have_the_same_files
+run two_rpm_builds_are_equal
+run akmods_way_builds_the_module
 finish
