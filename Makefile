@@ -16,6 +16,14 @@ NEWEST_KERNEL = $(shell ls /lib/modules 2>/dev/null | grep -- -amd64$$ | sort -V
 RUNNING_KERNEL := $(shell uname -r)
 KERNEL  ?= $(if $(wildcard /lib/modules/$(RUNNING_KERNEL)/build),$(RUNNING_KERNEL),$(NEWEST_KERNEL))
 KDIR    ?= /lib/modules/$(KERNEL)/build
+# The RDMA stack: that of the kernel (none), or that of a vendor: a folder with its headers and its
+# Module.symvers. The default is what stands where the vendors put it, if KERNEL loads their ib_core.
+IB_CORE  = $(if $(filter file,$(origin KDIR))$(filter-out file,$(origin KERNEL)),$(shell PATH=$$PATH:/sbin \
+	modinfo -k $(KERNEL) -n ib_core 2>/dev/null))
+IB_CORE_OF_VENDOR = $(filter /%,$(if $(findstring /$(KERNEL)/kernel/,$(IB_CORE)),,$(IB_CORE)))
+OFED_DIRS = /usr/src/ofa_kernel/$(shell uname -m)/$(KERNEL) /usr/src/ofa_kernel/default
+OFED    ?= $(if $(IB_CORE_OF_VENDOR),$(firstword $(patsubst %/Module.symvers,%,$(wildcard $(OFED_DIRS:=/Module.symvers)))))
+OFED_USED = $(filter-out none,$(OFED))
 # y: a test build with extra checks, fault injection and debug messages. A test build does not
 # retry a SEND when the peer has no receive buffer, so a miscounted credit breaks the connection.
 DEBUG   ?= n
@@ -40,9 +48,14 @@ deps-build: ## install what building alone needs, for hosts that use it
 	@./selftests/deps --build
 
 .PHONY: module
-module: ## build the kernel module rdma_char.ko (KERNEL=, KDIR=, DEBUG=y)
+module: ## build the kernel module rdma_char.ko (KERNEL=, KDIR=, OFED=, DEBUG=y)
 	@[ -e "$(KDIR)/Makefile" ] || { echo "no kernel headers at $(KDIR): install linux-headers-$(KERNEL), or 'make deps'" >&2; exit 1; }
-	$(MAKE) -C $(KDIR) M=$(MODULE) RCHAR_DEBUG=$(DEBUG) modules
+	@[ -n "$(OFED)" ] || [ -z "$(IB_CORE_OF_VENDOR)" ] || { echo "Linux $(KERNEL) loads the RDMA stack of a vendor, $(IB_CORE_OF_VENDOR): OFED=FOLDER builds for it, OFED=none for that of the kernel; see Documentation/hardware.rst" >&2; exit 1; }
+	@for f in $(if $(OFED_USED),include/rdma/ib_verbs.h Module.symvers); do \
+		[ -e "$(OFED)/$$f" ] || { echo "OFED=$(OFED): no $$f there" >&2; exit 1; }; \
+	done
+	$(MAKE) -C $(KDIR) M=$(MODULE) RCHAR_DEBUG=$(DEBUG) OFED=$(OFED_USED) \
+		$(if $(OFED_USED),KBUILD_EXTRA_SYMBOLS=$(OFED)/Module.symvers) modules
 
 .PHONY: tools
 tools: ## build the tools rchar and rchar-perf

@@ -53,6 +53,43 @@ tools_by_clang() {
 	"$work/tools/rchar" -V
 }
 
+# A folder as vendors make it, of the kernel's headers with a larger structure and of other versions.
+vendor_tree() { # KDIR FOLDER
+	local verbs
+
+	verbs=$(find -L "$1"/include "$1"/../linux-headers-*-common/include -path '*/rdma/ib_verbs.h' 2>/dev/null | head -n 1)
+	mkdir -p "$2/include"
+	cp -r "${verbs%/*}" "$2/include/"
+	sed -i 's/^struct ib_pd {$/&\n\tu64 of_the_vendor[64];/' "$2/include/rdma/ib_verbs.h"
+	awk -F'\t' -v OFS='\t' '$3 ~ "drivers/infiniband/core/" { $1 = "0x0badcafe"; $3 = "/vendor/" $3; print }' \
+		"$1/Module.symvers" >"$2/Module.symvers"
+}
+
+module_for_a_vendors_rdma_stack() {
+	local kernel vendor=$work/vendor ko=$work/module/rdma_char.ko of=/lib/modules/1.2.3/updates/ib_core.ko
+
+	kernel=$(cd /lib/modules && ls -d -- */build | sed 's|/build||' | sort -V | tail -n1)
+	[ -n "$kernel" ] || skip "no kernel headers here"
+	vendor_tree "/lib/modules/$kernel/build" "$vendor"
+	cd "$top"
+	make KERNEL="$kernel" MODULE="$work/module" OFED="$vendor" module >"$work/module.log" 2>&1 || {
+		tail -n 30 "$work/module.log"
+		return 1
+	}
+	# Its versions for what is its own, and its headers alone.
+	modprobe --dump-modversions "$ko" >"$work/versions"
+	grep -qE '^0x0badcafe[[:space:]]+__ib_alloc_pd$' "$work/versions"
+	grep -E '[[:space:]]kfree$' "$work/versions" | grep -vc ^0x0badcafe >/dev/null
+	grep -o '[^ ]*/rdma/ib_verbs.h' "$work/module/kmod/link/.lane.o.cmd" | sort -u >"$work/headers"
+	[ "$(sed 's/^\$(wildcard //' "$work/headers")" = "$vendor/include/rdma/ib_verbs.h" ] || { cat "$work/headers"; return 1; }
+	# What stands in its place is said.
+	make -n KERNEL="$kernel" IB_CORE="$of" OFED=none module >/dev/null
+	expect_status 2 make KERNEL="$kernel" IB_CORE="$of" module 2>"$work/words"
+	grep -q "^Linux $kernel loads the RDMA stack of a vendor, $of: OFED=FOLDER builds for it" "$work/words"
+	expect_status 2 make KERNEL="$kernel" OFED="$work" module 2>"$work/words"
+	grep -qx "OFED=$work: no include/rdma/ib_verbs.h there" "$work/words"
+}
+
 # unit NAME - the unit tests on that machine
 unit() {
 	local name=$1 prefix debian emulator libraries lib
@@ -71,7 +108,7 @@ unit() {
 unit_tests_on_arm64() { unit arm64; }
 unit_tests_on_s390x_which_is_big_endian() { unit s390x; }
 
-plan 10
+plan 11
 run module_for_arm64
 run module_for_arm64_with_64k_pages
 run module_for_ppc64le_with_64k_pages
@@ -80,6 +117,7 @@ run module_for_i386
 run module_by_clang
 run module_by_clang_for_arm64
 run tools_by_clang
+run module_for_a_vendors_rdma_stack
 run unit_tests_on_arm64
 run unit_tests_on_s390x_which_is_big_endian
 finish
