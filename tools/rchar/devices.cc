@@ -2,18 +2,52 @@
 #include "devices.hh"
 
 #include <arpa/inet.h>
+#include <linux/mount.h>
 #include <netinet/in.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "../common/args.hh"
+#include "../common/fd.hh"
+
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr char class_folder[] = "/sys/class/infiniband";
+bool sysfs_is_of_another_netns = false;
+
+// sysfs shows the interfaces and RDMA devices of the network namespace in which it was mounted.
+// A mount that is in no folder changes nothing for others. The calls are in no C library before
+// glibc 2.36.
+Fd mount_sysfs()
+{
+	Fd context(static_cast<int>(syscall(SYS_fsopen, "sysfs", FSOPEN_CLOEXEC)));
+	Fd mount;
+
+	if (context &&
+	    !syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0))
+		mount = Fd(static_cast<int>(
+			syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY)));
+	if (!mount)
+		system_error("sysfs of that network namespace");
+	return mount;
+}
+
+const fs::path &sysfs()
+{
+	static const Fd mount = sysfs_is_of_another_netns ? mount_sysfs() : Fd();
+	static const fs::path path = mount ? "/proc/self/fd/" + std::to_string(mount.get()) :
+					     "/sys";
+
+	return path;
+}
+
+fs::path class_folder() { return sysfs() / "class/infiniband"; }
 
 // The first line; "" when there is none, as for a GID that is not set.
 std::string line_of(const fs::path &file)
@@ -83,12 +117,14 @@ std::vector<Gid> gids_of(const fs::path &port)
 
 }  // namespace
 
+void devices_of_another_netns() { sysfs_is_of_another_netns = true; }
+
 std::vector<RdmaPort> rdma_ports()
 {
 	std::vector<RdmaPort> ports;
 
-	for (const std::string &device : names_in(class_folder)) {
-		fs::path folder = fs::path(class_folder) / device;
+	for (const std::string &device : names_in(class_folder())) {
+		fs::path folder = class_folder() / device;
 		bool iwarp = behind_colon(line_of(folder / "node_type")) == "RNIC";
 
 		for (const std::string &number : names_in(folder / "ports")) {
@@ -129,14 +165,11 @@ Place place_of(const std::vector<RdmaPort> &ports, const sockaddr_storage &addre
 }
 
 // Only soft-RoCE has the attribute 'parent': the interface below.
-bool RdmaPort::is_soft_roce() const
-{
-	return fs::exists(fs::path(class_folder) / device / "parent");
-}
+bool RdmaPort::is_soft_roce() const { return fs::exists(class_folder() / device / "parent"); }
 
 int mtu_of(const std::string &interface)
 {
-	return atoi(line_of("/sys/class/net/" + interface + "/mtu").c_str());
+	return atoi(line_of(sysfs() / "class/net" / interface / "mtu").c_str());
 }
 
 int roce_mtu(int mtu)

@@ -28,6 +28,8 @@ struct RdmaPort {
 	std::string text() const { return device + " port " + std::to_string(number); }
 };
 
+// After setns(2), before the other functions: from then on, what that namespace has.
+void devices_of_another_netns();
 std::vector<RdmaPort> rdma_ports();
 bool same_host(const sockaddr_storage &a, const sockaddr_storage &b);
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "commands.hh"
+#include "devices.hh"
 
 namespace {
 
@@ -19,6 +20,7 @@ void enter_netns(const std::string &name)
 	if (fd < 0 || setns(fd, CLONE_NEWNET))
 		system_error("network namespace '" + name + "'");
 	close(fd);
+	devices_of_another_netns();
 }
 
 // False: nothing is left to do.
