@@ -78,7 +78,8 @@ int next_event(struct conn *c, int ms)
 										-1;
 	}
 	/* The latter when it broke before our RTU was there. */
-	if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_REJECTED)
+	if (type == RDMA_CM_EVENT_DISCONNECTED || type == RDMA_CM_EVENT_REJECTED ||
+	    type == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		c->gone = true;
 	rdma_ack_cm_event(e);
 	return type;

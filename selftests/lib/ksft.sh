@@ -203,5 +203,24 @@ until_moving() {
 	until_true has_moved "$1" "$2" "$3" "$before" "${4:-}"
 }
 
+# A transfer of bytes that follow from a seed, which a test then gets in the way of.
+transfer_bytes=$((64 << 20))
+start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here
+	rio read "/dev/rchar/$2" 5 >/tmp/got &
+	reader=$!
+	on "$1" rio write "/dev/rchar/${3:-$2}" 5 $transfer_bytes &
+	writer=$!
+}
+
+is_moving() { # CHANNEL
+	until_true eval "[ \"\$(counter a 'rchar -j stats $1' rx_bytes)\" -gt 1000000 ]"
+}
+
+end_transfer() {
+	wait "$writer"
+	wait "$reader"
+	[ "$(cat /tmp/got)" = $transfer_bytes ]
+}
+
 # qps HOST - RC queue pairs on that host; nothing else here has one
 qps() { on "$1" rdma resource show qp | grep -c 'type RC' || true; }

@@ -537,9 +537,11 @@ check_of_what_works() {
 	finds 0 'ok     route      to 10.0.0.1 from 10.0.0.1$' 10.0.0.1
 	finds 0 'ok     address    10.0.0.1 is that of [a-z0-9]+ port 1 \(net0\), GID [0-9]+, RoCE v2$' 10.0.0.1
 	finds 0 'ok     link       up in [0-9.]+ ms$' 10.0.0.1
-	finds 0 "ok     channel    the peer's one takes sessions: open\(\) in [0-9.]+ ms\$" 10.0.0.1:7471/one
-	finds 0 'ok     channel    the peer has two; it is no stream$' 10.0.0.1/two
-	finds 0 "ok     channel    the peer's locked takes sessions" 10.0.0.1/locked key k encrypt on
+	finds 0 "ok     channel    the peer's one lets this host in: answer in [0-9.]+ ms\$" 10.0.0.1:7471/one
+	finds 0 "ok     channel    the peer's two lets this host in" 10.0.0.1/two
+	finds 0 "ok     channel    the peer's locked lets this host in" 10.0.0.1/locked key k encrypt on
+	# And no program of the peer gets a session of it.
+	[ "$(rchar -j | grep -o '"waiting":[0-9]*' | sort -u)" = '"waiting":0' ]
 	rchar -j check 10.0.0.1/one | grep -q '^\[{"step":"module","ok":true,.*{"step":"channel","ok":true,"text":"[^"]*"}\]$'
 	# The session is over.
 	until_true eval '[ "$(rchar session | grep -c "channel one ")" = 0 ] || timeout 1 cat /dev/rchar/one'

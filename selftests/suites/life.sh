@@ -6,7 +6,7 @@
 # what is done again and again but some times.
 . lib/ksft.sh
 part=${1:-1}
-bytes=$((67108864 / part))
+transfer_bytes=$((67108864 / part))
 times() { echo $(($1 / part > 5 ? $1 / part : 5)); }
 
 clean() { rchar del all; on b rchar del all; }
@@ -257,24 +257,6 @@ a_port_that_goes_down_is_noticed_at_once() {
 	[ "$(cat /tmp/got)" = $'before\nafter' ]
 	clean
 	del_dummy 7
-}
-
-# Bytes that follow from a seed, which somebody then gets in the way of.
-start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here
-	rio read "/dev/rchar/$2" 5 >/tmp/got &
-	reader=$!
-	on "$1" rio write "/dev/rchar/${3:-$2}" 5 $bytes &
-	writer=$!
-}
-
-is_moving() { # CHANNEL
-	until_true eval "[ \"\$(counter a 'rchar -j stats $1' rx_bytes)\" -gt 1000000 ]"
-}
-
-end_transfer() {
-	wait "$writer"
-	wait "$reader"
-	[ "$(cat /tmp/got)" = $bytes ]
 }
 
 link_reset_in_the_middle_loses_nothing() {

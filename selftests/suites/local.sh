@@ -88,7 +88,10 @@ an_empty_backlog_has_room_whatever_waits_elsewhere() {
 }
 
 sessions_of_files_that_are_closed_again_are_few() {
+	local mute files error sessions
+
 	badbudget 10.0.0.1 mute >/tmp/mute &
+	mute=$!
 	rchar -w $limit add mute stream connect 10.0.0.1:7999/x
 	read -r files error < <(greedy cycle /dev/rchar/mute 20000)
 	sessions=$(sed -n 's/^session //p' /sys/kernel/debug/rdma_char/objects)
@@ -96,7 +99,7 @@ sessions_of_files_that_are_closed_again_are_few() {
 	[ "$files" = 20000 ]
 	[ "$sessions" -lt 500 ]
 	rchar del mute
-	wait $!
+	wait $mute
 }
 
 # What only administrators may know of a link.

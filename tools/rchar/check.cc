@@ -370,7 +370,8 @@ bool check_link(Report *report, const Probe &probe, const Clock::time_point begu
 	return false;
 }
 
-// What open() does, without waiting for ever.
+// Asks as a memory channel does, so that no program of the peer gets a session: a stream or message
+// channel refuses the type, after all that it would have refused us for. A memory channel has none.
 void check_open(Report *report, const Probe &probe, const std::string &remote, int wait_s)
 {
 	const Clock::time_point begun = Clock::now();
@@ -384,13 +385,10 @@ void check_open(Report *report, const Probe &probe, const std::string &remote, i
 	int n = poll(&p, 1, wait_s * 1000);
 	std::optional<rchar_info> info = session_info(fd.get());
 
-	if (n == 1 && info && info->state != RCHAR_SESSION_DEAD) {
-		report->good("channel", "the peer's " + remote + " takes sessions: open() in " +
+	if (n == 1 && info &&
+	    (info->state != RCHAR_SESSION_DEAD || info->reason == RCHAR_REASON_WRONG_TYPE)) {
+		report->good("channel", "the peer's " + remote + " lets this host in: answer in " +
 						ms_since(begun));
-		return;
-	}
-	if (n == 1 && info && info->reason == RCHAR_REASON_WRONG_TYPE) {
-		report->good("channel", "the peer has " + remote + "; it is no stream");
 		return;
 	}
 	std::optional<Code<rchar_reason>> reason;
@@ -410,7 +408,7 @@ struct Target {
 Target take_target(Words words)
 {
 	std::string text = words.take("ADDR");
-	std::vector<std::string> add = {"stream", "connect", text};
+	std::vector<std::string> add = {"memory", "connect", text};
 
 	while (!words.empty())
 		add.push_back(words.take("a setting"));

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Addresses: several on an interface, the wildcard, VLANs, bonds, and addresses that move to another
+# interface or another RDMA device. Two machines.
+. lib/ksft.sh
+set_up=both_hosts_are_plain
+transfer_bytes=$((16 << 20))
+
+both() { # COMMAND with N for the number of the host
+	eval "${1//N/1}"
+	on b "${1//N/2}"
+}
+
+both_hosts_are_plain() { both 'rchar del all'; }
+clean() { rchar del all; on b rchar del all; }
+
+# connects CHANNEL TO - adds the channel at b, and waits for its link
+connects() { on b rchar -w $limit add "$1" stream connect "$2"; }
+
+# moves_while_open CHANNEL COMMAND... - what is written before and after the command arrives, although
+# the connection of before cannot go on
+moves_while_open() {
+	local channel=$1 before reader
+
+	shift
+	on b "cat </dev/rchar/$channel >/tmp/got" &
+	reader=$!
+	exec 8>"/dev/rchar/$channel"
+	echo before >&8
+	until_true on b grep -q before /tmp/got
+	before=$(counter b 'rchar -j link' connects)
+	"$@"
+	echo after >&8
+	exec 8>&-
+	wait $reader
+	[ "$(on b cat /tmp/got)" = $'before\nafter' ]
+	[ "$(counter b 'rchar -j link' connects)" -gt "$before" ]
+}
+
+interface_bytes() { cat "/sys/class/net/$1/statistics/rx_bytes"; }
+
+several_addresses_of_an_interface() {
+	both 'ip address add 10.0.0.5N/24 dev net0; ip address add fd00::5N/64 dev net0 nodad'
+	rchar add first stream listen 10.0.0.1
+	rchar add second stream listen 10.0.0.51
+	rchar add sixth stream listen '[fd00::51]'
+	connects first 10.0.0.1
+	connects second 10.0.0.51
+	connects sixth '[fd00::51]'
+	connects third '10.0.0.51/second from 10.0.0.52'
+	rchar link | grep -q 'from 10\.0\.0\.52:.* local 10\.0\.0\.51:'
+	# A channel is at its address alone.
+	expect_status 7 on b rchar check 10.0.0.1/second >/tmp/check
+	grep -q '^not ok channel    no-channel' /tmp/check
+	clean
+	both 'ip address del 10.0.0.5N/24 dev net0; ip address del fd00::5N/64 dev net0'
+}
+
+the_wildcard_listens_at_all_addresses() {
+	both 'ip address add 10.0.0.5N/24 dev net0'
+	rchar add all4 stream listen 0.0.0.0
+	rchar add all6 stream listen '[::]:7472'
+	connects one 10.0.0.1/all4
+	connects other 10.0.0.51/all4
+	connects six '[fd00::1]:7472/all6'
+	# At an address that comes later, too.
+	ip address add 10.0.0.61/24 dev net0
+	connects later 10.0.0.61/all4
+	clean
+	ip address del 10.0.0.61/24 dev net0
+	both 'ip address del 10.0.0.5N/24 dev net0'
+}
+
+add_vlan() { both 'ip link add link net0 name net0.7 type vlan id 7 && ip link set net0.7 up && ip address add 10.7.0.N/24 dev net0.7'; }
+del_vlan() { both 'ip link del net0.7'; }
+
+a_vlan_carries_the_link() {
+	local before
+
+	add_vlan
+	rchar add tagged stream listen 10.7.0.1
+	connects tagged 10.7.0.1
+	on b rchar check 10.7.0.1/tagged | grep -q 'net0\.7'
+	before=$(interface_bytes net0.7)
+	start_transfer b tagged
+	end_transfer
+	[ $(($(interface_bytes net0.7) - before)) -gt $transfer_bytes ]
+	clean
+	del_vlan
+}
+
+# The same device has both interfaces, so the address keeps its device and gets another GID.
+an_address_moves_to_another_interface() {
+	add_vlan
+	both 'ip address add 10.8.0.N/24 dev net0'
+	rchar add moving stream listen 10.8.0.1
+	connects moving 10.8.0.1
+	moves_while_open moving \
+		both 'ip address del 10.8.0.N/24 dev net0; ip address add 10.8.0.N/24 dev net0.7'
+	clean
+	del_vlan
+}
+
+# The interface of the other device is above net0, with a MAC address of its own.
+move_to_macvlan() {
+	ip address del 10.9.0.1/24 dev net0
+	ip address add 10.9.0.1/24 dev mv0
+	# As whatever moves an address between hosts tells the others.
+	on b ip neighbour flush dev net0
+}
+
+an_address_moves_to_another_device() {
+	ip link add mv0 link net0 type macvlan mode bridge
+	ip link set mv0 up
+	rdma link add rdma7 type "$VM_RDMA" netdev mv0
+	ip address add 10.9.0.1/24 dev net0
+	on b ip address add 10.9.0.2/24 dev net0
+	rchar add moving stream listen 10.9.0.1
+	connects moving 10.9.0.1
+	moves_while_open moving move_to_macvlan
+	rchar -d link >/tmp/link
+	cat /tmp/link
+	grep -q 'device rdma7/1' /tmp/link
+	clean
+	rdma link del rdma7
+	ip link del mv0
+	on b ip address del 10.9.0.2/24 dev net0
+}
+
+# net0 below a bond, which has the RDMA device and the addresses. The other port leads nowhere.
+add_bond() {
+	both 'rdma-del
+		ip link add bond7 type bond mode active-backup miimon 20 fail_over_mac active
+		ip link add nowhere type veth peer name nothing
+		ip link set nothing up
+		ip link set net0 down
+		ip link set net0 master bond7
+		ip link set nowhere master bond7
+		ip link set bond7 mtu 9000 up
+		ip link set bond7 type bond active_slave net0
+		ip address add 10.6.0.N/24 dev bond7
+		rdma link add rdma6 type $VM_RDMA netdev bond7'
+}
+
+del_bond() {
+	both 'rdma link del rdma6
+		ip link set net0 nomaster
+		ip link del bond7
+		ip link del nowhere
+		vm-net net0
+		rdma-add'
+}
+
+a_bond_carries_the_link_and_fails_over() {
+	add_bond
+	rchar add bonded stream listen 10.6.0.1
+	connects bonded 10.6.0.1
+	start_transfer b bonded
+	is_moving bonded
+	# To the port that leads nowhere, and back.
+	on b ip link set bond7 type bond active_slave nowhere
+	on b ip link set bond7 type bond active_slave net0
+	end_transfer
+	clean
+	del_bond
+}
+
+plan 6
+run several_addresses_of_an_interface
+run the_wildcard_listens_at_all_addresses
+run a_vlan_carries_the_link
+run an_address_moves_to_another_interface
+run an_address_moves_to_another_device
+run a_bond_carries_the_link_and_fails_over
+finish
