@@ -10,8 +10,8 @@
 
 /* Maximum number of connection requests that wait for the CM event handler. */
 #define BACKLOG	 128
-/* Retry interval while the address or its device is missing. When a device is added, all
- * listeners retry at once.
+/* Retry interval while the address or its device is missing. When a device or an address is added,
+ * all listeners retry at once.
  */
 #define RETRY_MS 1000
 
@@ -73,6 +73,33 @@ static int try_listen(struct rchar_listener *listener)
 	return 0;
 }
 
+static int probe_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+/* Does the CM bind the address to another device or interface now than when the listener began? */
+static bool address_moved(const struct rchar_listener *listener)
+{
+	const struct rdma_cm_id *id = listener->cm_id;
+	struct sockaddr_storage addr = listener->addr;
+	struct rdma_cm_id *probe;
+	bool moved;
+
+	/* At the wildcard a listener listens on all devices, also on those that come later. */
+	if (!id->device)
+		return false;
+	probe = rdma_create_id(listener->net, probe_handler, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(probe))
+		return false;
+	rchar_addr_set_port(&addr, 0);
+	moved = !rdma_bind_addr(probe, (struct sockaddr *)&addr) && probe->device &&
+		(probe->device != id->device ||
+		 probe->route.addr.dev_addr.bound_dev_if != id->route.addr.dev_addr.bound_dev_if);
+	rdma_destroy_id(probe);
+	return moved;
+}
+
 static void listen_work(struct work_struct *work)
 {
 	struct rchar_listener *listener = container_of(to_delayed_work(work), struct rchar_listener,
@@ -82,7 +109,7 @@ static void listen_work(struct work_struct *work)
 
 	mutex_lock(&listener->lock);
 	was = listener->cm_id;
-	if (listener->cm_id && READ_ONCE(listener->stale)) {
+	if (listener->cm_id && (READ_ONCE(listener->stale) || address_moved(listener))) {
 		rdma_destroy_id(listener->cm_id);
 		WRITE_ONCE(listener->cm_id, NULL);
 		WRITE_ONCE(listener->reason, RCHAR_REASON_DEVICE_REMOVED);
@@ -177,7 +204,10 @@ void rchar_listener_put(struct rchar_listener *listener)
 }
 
 /**
- * rchar_listener_retry_all() - retry all listeners without a cm_id, after a device was added
+ * rchar_listener_retry_all() - look for the addresses of all listeners, after a device was added or
+ *				an address was
+ *
+ * Listeners without a cm_id try again. The others listen anew if their address has moved.
  */
 void rchar_listener_retry_all(void)
 {
@@ -185,8 +215,7 @@ void rchar_listener_retry_all(void)
 
 	mutex_lock(&listeners_lock);
 	list_for_each_entry(listener, &listeners, entry)
-		if (!READ_ONCE(listener->cm_id))
-			mod_delayed_work(listener_wq, &listener->work, 1);
+		mod_delayed_work(listener_wq, &listener->work, 1);
 	mutex_unlock(&listeners_lock);
 }
 

@@ -24,7 +24,7 @@ struct rdma_cm_id;
  * @dead: the last channel has released the listener: create no new @cm_id
  * @reason: why @cm_id is NULL
  * @reason_at: jiffies when @reason was set
- * @work: creates @cm_id, or destroys a stale one
+ * @work: creates @cm_id, or destroys one that is stale or whose address has moved
  */
 struct rchar_listener {
 	struct list_head entry;
