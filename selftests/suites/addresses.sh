@@ -101,30 +101,18 @@ an_address_moves_to_another_interface() {
 	del_vlan
 }
 
-# The interface of the other device is above net0, with a MAC address of its own.
-move_to_macvlan() {
-	ip address del 10.9.0.1/24 dev net0
-	ip address add 10.9.0.1/24 dev mv0
-	# As whatever moves an address between hosts tells the others.
-	on b ip neighbour flush dev net0
-}
-
+# From net0 to the network of the bench, on which each host then has a device, too.
 an_address_moves_to_another_device() {
-	ip link add mv0 link net0 type macvlan mode bridge
-	ip link set mv0 up
-	rdma link add rdma7 type "$VM_RDMA" netdev mv0
-	ip address add 10.9.0.1/24 dev net0
-	on b ip address add 10.9.0.2/24 dev net0
+	both 'rdma link add rdma7 type $VM_RDMA netdev ctl2; ip address add 10.9.0.N/24 dev net0'
 	rchar add moving stream listen 10.9.0.1
 	connects moving 10.9.0.1
-	moves_while_open moving move_to_macvlan
-	rchar -d link >/tmp/link
+	moves_while_open moving \
+		both 'ip address del 10.9.0.N/24 dev net0; ip address add 10.9.0.N/24 dev ctl2'
+	on b rchar -d link >/tmp/link
 	cat /tmp/link
 	grep -q 'device rdma7/1' /tmp/link
 	clean
-	rdma link del rdma7
-	ip link del mv0
-	on b ip address del 10.9.0.2/24 dev net0
+	both 'rdma link del rdma7; ip address del 10.9.0.N/24 dev ctl2'
 }
 
 # net0 below a bond, which has the RDMA device and the addresses. The other port leads nowhere.
