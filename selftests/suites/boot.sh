@@ -158,7 +158,8 @@ a_stream_crosses_after_a_reboot() {
 			{ on $h 'systemctl --failed; journalctl -b -n 50 -u "rchar*"'; return 1; }
 	done
 	files_are_equal /srv/file
-	[ "$(on a rchar -j link | grep -o '"encrypted":[a-z]*' | head -n1)" = '"encrypted":true' ]
+	# That of the file; channels without a key have another link.
+	on a rchar -j link | grep -c '"encrypted":true' >/dev/null
 	did a_stream_crosses_after_a_reboot
 }
 
