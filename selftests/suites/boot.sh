@@ -197,7 +197,7 @@ hardened() {
 	shift
 	on "$host" "systemd-run -q --wait --pipe --collect -p DynamicUser=yes \
 		-p SupplementaryGroups=users -p CapabilityBoundingSet= -p NoNewPrivileges=yes \
-		-p LimitMEMLOCK=64K -p PrivateNetwork=yes -p RestrictAddressFamilies=none \
+		-p LimitMEMLOCK=64K -p PrivateNetwork=yes -p RestrictAddressFamilies= \
 		-p ProtectSystem=strict -p ProtectHome=yes -p ProtectProc=invisible \
 		-p ProcSubset=pid -p ProtectKernelTunables=yes -p ProtectKernelModules=yes \
 		-p RestrictNamespaces=yes -p MemoryDenyWriteExecute=yes -p LockPersonality=yes \
