@@ -12,8 +12,7 @@
 #include <linux/types.h>
 #include "base/account.h"
 
-struct delayed_work;
-struct workqueue_struct;
+struct rchar_link;
 
 /*
  * Attempts to connect to one peer at once: as many as it handles at once for this host. A link of
@@ -23,25 +22,18 @@ struct workqueue_struct;
 
 /**
  * struct rchar_pace - the turn of one link
- * @account: account of the peer, which the link holds
- * @wq: for @work
- * @work: makes the next attempt; the link cancels it last
  * @has_turn: an attempt may be under way
  * @entry: entry of rchar_account.waiting_attempts
  *
- * The lock of pace.c protects @has_turn and @entry.
+ * The lock of pace.c protects both.
  */
 struct rchar_pace {
-	struct rchar_account *account;
-	struct workqueue_struct *wq;
-	struct delayed_work *work;
 	bool has_turn;
 	struct list_head entry;
 };
 
-void rchar_pace_init(struct rchar_pace *pace, struct rchar_account *account,
-		     struct workqueue_struct *wq, struct delayed_work *work);
-bool rchar_pace_begin(struct rchar_pace *pace);
-void rchar_pace_end(struct rchar_pace *pace);
+void rchar_pace_init(struct rchar_link *link);
+bool rchar_pace_begin(struct rchar_link *link);
+void rchar_pace_end(struct rchar_link *link);
 
 #endif /* RCHAR_PACE_H */
