@@ -6,20 +6,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "../common/line.hh"
+
 namespace fs = std::filesystem;
 
 namespace {
 
 const char *const dkms_folder = "/var/lib/dkms/rdma_char";
-
-std::string first_line(const fs::path &path)
-{
-	std::ifstream in(path);
-	std::string line;
-
-	std::getline(in, line);
-	return line;
-}
 
 // The module's file, as depmod has it; empty: there is none.
 fs::path module_file(const std::string &release)

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "../common/args.hh"
 #include "../common/fd.hh"
+#include "../common/line.hh"
 
 namespace fs = std::filesystem;
 
@@ -48,16 +48,6 @@ const fs::path &sysfs()
 }
 
 fs::path class_folder() { return sysfs() / "class/infiniband"; }
-
-// The first line; "" when there is none, as for a GID that is not set.
-std::string line_of(const fs::path &file)
-{
-	std::ifstream in(file);
-	std::string line;
-
-	std::getline(in, line);
-	return line;
-}
 
 std::vector<std::string> names_in(const fs::path &folder)
 {
@@ -103,12 +93,12 @@ std::vector<Gid> gids_of(const fs::path &port)
 	for (const std::string &index : names_in(port / "gids")) {
 		in6_addr gid{};
 
-		if (inet_pton(AF_INET6, line_of(port / "gids" / index).c_str(), &gid) != 1 ||
+		if (inet_pton(AF_INET6, first_line(port / "gids" / index).c_str(), &gid) != 1 ||
 		    IN6_IS_ADDR_UNSPECIFIED(&gid))
 			continue;
 		gids.push_back({static_cast<unsigned int>(std::stoul(index)),
-				line_of(port / "gid_attrs/types" / index),
-				line_of(port / "gid_attrs/ndevs" / index), address_of(gid)});
+				first_line(port / "gid_attrs/types" / index),
+				first_line(port / "gid_attrs/ndevs" / index), address_of(gid)});
 	}
 	std::sort(gids.begin(), gids.end(),
 		  [](const Gid &a, const Gid &b) { return a.index < b.index; });
@@ -125,14 +115,14 @@ std::vector<RdmaPort> rdma_ports()
 
 	for (const std::string &device : names_in(class_folder())) {
 		fs::path folder = class_folder() / device;
-		bool iwarp = behind_colon(line_of(folder / "node_type")) == "RNIC";
+		bool iwarp = behind_colon(first_line(folder / "node_type")) == "RNIC";
 
 		for (const std::string &number : names_in(folder / "ports")) {
 			fs::path port = folder / "ports" / number;
 
 			ports.push_back({device, static_cast<unsigned int>(std::stoul(number)),
-					 behind_colon(line_of(port / "state")),
-					 line_of(port / "link_layer"), line_of(port / "rate"),
+					 behind_colon(first_line(port / "state")),
+					 first_line(port / "link_layer"), first_line(port / "rate"),
 					 iwarp, gids_of(port)});
 		}
 	}
@@ -169,7 +159,7 @@ bool RdmaPort::is_soft_roce() const { return fs::exists(class_folder() / device 
 
 int mtu_of(const std::string &interface)
 {
-	return atoi(line_of(sysfs() / "class/net" / interface / "mtu").c_str());
+	return atoi(first_line(sysfs() / "class/net" / interface / "mtu").c_str());
 }
 
 int roce_mtu(int mtu)

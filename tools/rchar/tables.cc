@@ -102,6 +102,11 @@ std::string peer_text(const Link &l)
 	return direction_text(l.initiator) + (l.peer ? address_text(*l.peer) : "");
 }
 
+std::string device_text(const Lane &lane)
+{
+	return lane.device ? *lane.device + "/" + std::to_string(number(lane.port)) : "";
+}
+
 Table table_of(const std::vector<Channel> &channels)
 {
 	Table table{{{"CHANNEL"},
@@ -152,8 +157,7 @@ Table table_of(const std::vector<Link> &links)
 				    (l.encrypted.value_or(false) ? " encrypted" : "")),
 			  state_cell(l), number_cell(number(l.sessions)),
 			  human_cell(number(s.rx_bytes)), human_cell(number(s.tx_bytes)),
-			  text_cell(lane ? *lane->device + "/" + std::to_string(number(lane->port)) :
-					   "")},
+			  text_cell(lane ? device_text(*lane) : "")},
 			 reason_note(l, l.state && *l.state == RCHAR_LINK_UP)});
 	}
 	return table;

@@ -21,6 +21,7 @@ Cell state_cell(const Link &link);
 Cell state_cell(const Session &session);
 std::string peer_text(const Channel &channel);
 std::string peer_text(const Link &link);
+std::string device_text(const Lane &lane);  // device and port, or "" when the lane is not up
 
 // What 'rchar', 'rchar link' and 'rchar session' show on a terminal.
 Table table_of(const std::vector<Channel> &channels);

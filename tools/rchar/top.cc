@@ -148,10 +148,7 @@ Table lanes_table(const Snapshot &now, const std::string &link)
 			table.rows.push_back(
 				{link + "." + std::to_string(lane.index.value_or(0)),
 				 {number_cell(lane.index.value_or(0)),
-				  text_cell(lane.device ?
-						    *lane.device + "/" +
-							    std::to_string(lane.port.value_or(0)) :
-						    "not up"),
+				  text_cell(lane.device ? device_text(lane) : "not up"),
 				  number_cell(lane.qpn.value_or(0)),
 				  text_cell(size_text(lane.frame_size.value_or(0))),
 				  number_cell(lane.depth.value_or(0)),
