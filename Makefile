@@ -18,8 +18,9 @@ KERNEL  ?= $(if $(wildcard /lib/modules/$(RUNNING_KERNEL)/build),$(RUNNING_KERNE
 KDIR    ?= /lib/modules/$(KERNEL)/build
 # The RDMA stack: that of the kernel (none), or that of a vendor: a folder with its headers and its
 # Module.symvers. The default is what stands where the vendors put it, if KERNEL loads their ib_core.
-IB_CORE  = $(if $(filter file,$(origin KDIR))$(filter-out file,$(origin KERNEL)),$(shell PATH=$$PATH:/sbin \
-	modinfo -k $(KERNEL) -n ib_core 2>/dev/null))
+# Asked once, and only by who builds the module.
+IB_CORE  = $(eval IB_CORE := $(if $(filter file,$(origin KDIR))$(filter-out file,$(origin KERNEL)),$(shell \
+	PATH=$$PATH:/sbin modinfo -k $(KERNEL) -n ib_core 2>/dev/null)))$(IB_CORE)
 IB_CORE_OF_VENDOR = $(filter /%,$(if $(findstring /$(KERNEL)/kernel/,$(IB_CORE)),,$(IB_CORE)))
 OFED_DIRS = /usr/src/ofa_kernel/$(shell uname -m)/$(KERNEL) /usr/src/ofa_kernel/default
 OFED    ?= $(if $(IB_CORE_OF_VENDOR),$(firstword $(patsubst %/Module.symvers,%,$(wildcard $(OFED_DIRS:=/Module.symvers)))))
@@ -157,6 +158,10 @@ SOURCES_LIST = if [ -e .git ]; then git ls-files --cached --others --exclude-sta
 	else find . -type f ! -path './build/*' ! -name '*.o' ! -name '*.ko' ! -name '*.mod*' ! -name '.*.cmd'; fi
 DIST ?= $(BUILD)/rdma-char-$(VERSION).tar.gz
 VERSION_DATE = $(shell sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)
+
+.PHONY: version-date
+version-date: # for rpm/make-packages
+	@echo '$(VERSION_DATE)'
 
 .PHONY: dist
 dist: ## the sources as an archive, the same bytes each time, into build or DIST=
