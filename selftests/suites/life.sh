@@ -155,9 +155,9 @@ a_link_has_the_lanes_that_were_asked_for() {
 
 # Links of one lane each, whatever the parameter says: the bounds count lanes. Channels whose
 # settings differ do not share a link.
-links_to_one_peer() { # NUMBER
+links_to_one_peer() { # NUMBER [ADDRESS]
 	on b "for ((i = 1; i <= $1; i++)); do
-		echo add c\$i stream connect 10.0.0.1/many lanes 1 tos \$i
+		echo add c\$i stream connect ${2:-10.0.0.1}/many lanes 1 tos \$i
 	done >/tmp/many.conf; rchar apply /tmp/many.conf" >/dev/null
 }
 
@@ -176,6 +176,23 @@ many_links_connect_in_turns() {
 	clean
 	echo 64 >$parameters/peer_lanes
 	echo 0 >$parameters/host_lanes
+}
+
+# Nobody answers, so some attempts are under way and the other links wait. The device goes, then
+# channels of both kinds, then the module with the rest.
+links_that_wait_for_their_turn_end() {
+	local i
+
+	links_to_one_peer 40 10.0.0.77
+	for i in 1 2 3; do
+		until_true eval '[ "$(on b rchar -j link | grep -o "\"state\":\"connecting\"" | wc -l)" = 16 ]'
+		case $i in
+		1) on b 'rdma-del; rdma-add' ;;
+		2) on b 'for ((i = 1; i <= 40; i += 2)); do rchar del c$i; done' ;;
+		3) on b rmmod rdma_char ;;
+		esac
+	done
+	on b vm-load
 }
 
 peer_lanes_bound_what_an_address_may_have() {
@@ -760,7 +777,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 40
+plan 41
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -775,6 +792,7 @@ run a_link_follows_what_its_device_can_do
 run many_channels_share_one_link
 run a_link_has_the_lanes_that_were_asked_for
 run many_links_connect_in_turns
+run links_that_wait_for_their_turn_end
 run peer_lanes_bound_what_an_address_may_have
 run a_link_is_as_its_channels_want
 run link_reset_in_the_middle_loses_nothing
