@@ -30,6 +30,9 @@ skip() {
 	exit 0
 }
 
+# The newest kernel of this host that has headers, or nothing.
+newest_headers() { (cd /lib/modules && ls -d -- */build) | sed 's|/build||' | sort -V | tail -n1; }
+
 # What a test measured: shown with its result, whatever that is.
 note() { echo "$*" >>"$ksft_notes"; }
 

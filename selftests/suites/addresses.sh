@@ -3,7 +3,7 @@
 # Addresses: several on an interface, the wildcard, VLANs, bonds, and addresses that move to another
 # interface or another RDMA device. Two machines.
 . lib/ksft.sh
-set_up=both_hosts_are_plain
+set_up=clean
 transfer_bytes=$((16 << 20))
 
 both() { # COMMAND with N for the number of the host
@@ -11,8 +11,7 @@ both() { # COMMAND with N for the number of the host
 	on b "${1//N/2}"
 }
 
-both_hosts_are_plain() { both 'rchar del all'; }
-clean() { rchar del all; on b rchar del all; }
+clean() { both 'rchar del all'; }
 
 # connects CHANNEL TO - adds the channel at b, and waits for its link
 connects() { on b rchar -w $limit add "$1" stream connect "$2"; }

@@ -68,7 +68,7 @@ vendor_tree() { # KDIR FOLDER
 module_for_a_vendors_rdma_stack() {
 	local kernel vendor=$work/vendor ko=$work/module/rdma_char.ko of=/lib/modules/1.2.3/updates/ib_core.ko
 
-	kernel=$(cd /lib/modules && ls -d -- */build | sed 's|/build||' | sort -V | tail -n1)
+	kernel=$(newest_headers)
 	[ -n "$kernel" ] || skip "no kernel headers here"
 	vendor_tree "/lib/modules/$kernel/build" "$vendor"
 	cd "$top"

@@ -5,18 +5,9 @@
 . lib/ksft.sh
 set_up=hosts_are_made
 
-# In Linux 6.1 the sockets of soft-RoCE are in the first namespace, whatever its interface is.
-soft_roce_works_in_namespaces() {
-	local ret
-
-	[ ! -e /tmp/works ] || return 0
-	rchar -n h1 add probe stream listen 10.9.0.1
-	rchar -n h2 -w 10 add probing stream connect 10.9.0.1/probe >/dev/null
-	ret=$?
-	rchar del probe
-	rchar del probing
-	[ $ret = 0 ] && touch /tmp/works
-}
+# In Linux 6.1 the sockets of soft-RoCE are in the first namespace, whatever its interface is. 12B7 is
+# UDP port 4791.
+soft_roce_works_in_namespaces() { ip netns exec h1 grep -qi ':12B7 ' /proc/net/udp; }
 
 # make_pair NUMBER - hosts h<NUMBER> and h<NUMBER+1>, always with the same addresses
 make_pair() {

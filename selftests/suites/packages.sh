@@ -78,7 +78,7 @@ two_builds_are_equal() {
 dkms_builds_the_module() {
 	local kernel ko trees=(--dkmstree "$work/dkms" --sourcetree "$work/dkms-source/usr/src")
 
-	kernel=$(cd /lib/modules && ls -d -- */build | sed 's|/build||' | sort -V | tail -n1)
+	kernel=$(newest_headers)
 	[ -n "$kernel" ] || skip "no kernel headers here"
 	dpkg-deb -x "$(package dkms)" "$work/dkms-source"
 	mkdir -p "$work/dkms"
@@ -155,7 +155,7 @@ build_kmod() {
 akmods_way_builds_the_module() {
 	local kernel ko
 
-	kernel=$(cd /lib/modules && ls -d -- */build | sed 's|/build||' | sort -V | tail -n1)
+	kernel=$(newest_headers)
 	[ -n "$kernel" ] || skip "no kernel headers here"
 	openssl req -new -x509 -newkey rsa:2048 -nodes -subj /CN=mine/ -keyout "$work/key" \
 		-outform DER -out "$work/cert" 2>/dev/null
