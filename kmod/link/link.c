@@ -174,7 +174,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rch
 				    reason ? rchar_reason_name(reason) : "");
 	rchar_notify_link(link);
 	if (from == RCHAR_LINK_CONNECTING && link->initiator)
-		rchar_pace_end(link);
+		rchar_pace_end(&link->pace);
 	/* Only channels of an initiator depend on the state of a link. */
 	if (link->initiator)
 		link->ops->state_changed(link);
@@ -526,7 +526,7 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	link->traffic.wq = rchar_link_wq;
 	INIT_LIST_HEAD(&link->accepting);
 	INIT_DELAYED_WORK(&link->connect_work, link_works->connect);
-	rchar_pace_init(link);
+	rchar_pace_init(&link->pace, link->account, rchar_link_wq, &link->connect_work);
 	INIT_WORK(&link->up_work, link_works->up);
 	INIT_DELAYED_WORK(&link->evict_work, link_works->evict);
 	INIT_WORK(&link->lanes_work, link_works->lanes);

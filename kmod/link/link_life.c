@@ -75,7 +75,7 @@ static void link_connect_work(struct work_struct *work)
 	 * Before the turn: destroy_work() moves the link to DYING before it unlists the link for
 	 * the last time, and a work that is armed twice must not end the turn of a running attempt.
 	 */
-	if (READ_ONCE(link->state) != RCHAR_LINK_DOWN || !rchar_pace_begin(link))
+	if (READ_ONCE(link->state) != RCHAR_LINK_DOWN || !rchar_pace_begin(&link->pace))
 		return;
 	/* The lock excludes tick_down(), which may reset the flows of the link. */
 	mutex_lock(&rchar_links_lock);
@@ -84,7 +84,7 @@ static void link_connect_work(struct work_struct *work)
 	     rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
 	mutex_unlock(&rchar_links_lock);
 	if (!ok) {
-		rchar_pace_end(link);
+		rchar_pace_end(&link->pace);
 		return;
 	}
 	link->attempt++;
@@ -238,7 +238,7 @@ static void destroy_work(struct work_struct *work)
 	rchar_flows_flush(&link->traffic, msecs_to_jiffies(FLUSH_MS));
 	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
 	cancel_delayed_work_sync(&link->connect_work);
-	rchar_pace_end(link);
+	rchar_pace_end(&link->pace);
 	cancel_work_sync(&link->lanes_work);
 	cancel_delayed_work_sync(&link->tick_work);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
@@ -312,7 +312,7 @@ static void link_cut(struct rchar_link *link)
 static void link_cut_attempt(struct rchar_link *link)
 {
 	cancel_delayed_work_sync(&link->connect_work);
-	rchar_pace_end(link);
+	rchar_pace_end(&link->pace);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_KEY_DELETED);
 }
 
@@ -392,7 +392,7 @@ void rchar_link_shutdown(void)
 	while ((link = rchar_link_next(serial))) {
 		serial = link->serial;
 		cancel_delayed_work_sync(&link->connect_work);
-		rchar_pace_end(link);
+		rchar_pace_end(&link->pace);
 		link->ops->lost(link, RCHAR_REASON_UNLOAD);
 		/* In this order: a lane that completes its handshake now moves to its slot. */
 		rchar_link_fail_accepting(link, RCHAR_REASON_UNLOAD);

@@ -12,7 +12,8 @@
 #include <linux/types.h>
 #include "base/account.h"
 
-struct rchar_link;
+struct delayed_work;
+struct workqueue_struct;
 
 /*
  * Attempts to connect to one peer at once: as many as it handles at once for this host. A link of
@@ -22,18 +23,25 @@ struct rchar_link;
 
 /**
  * struct rchar_pace - the turn of one link
+ * @account: account of the peer, which the link holds
+ * @wq: for @work
+ * @work: makes the next attempt; the link cancels it last
  * @has_turn: an attempt may be under way
  * @entry: entry of rchar_account.waiting_attempts
  *
- * The lock of pace.c protects both.
+ * The lock of pace.c protects @has_turn and @entry.
  */
 struct rchar_pace {
+	struct rchar_account *account;
+	struct workqueue_struct *wq;
+	struct delayed_work *work;
 	bool has_turn;
 	struct list_head entry;
 };
 
-void rchar_pace_init(struct rchar_link *link);
-bool rchar_pace_begin(struct rchar_link *link);
-void rchar_pace_end(struct rchar_link *link);
+void rchar_pace_init(struct rchar_pace *pace, struct rchar_account *account,
+		     struct workqueue_struct *wq, struct delayed_work *work);
+bool rchar_pace_begin(struct rchar_pace *pace);
+void rchar_pace_end(struct rchar_pace *pace);
 
 #endif /* RCHAR_PACE_H */
