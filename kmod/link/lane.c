@@ -6,6 +6,7 @@
  * events to the link.
  */
 #include "lane_priv.h"
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "base/inject.h"
 #include "base/ledger.h"
@@ -400,6 +401,19 @@ static void lane_drain(struct rchar_lane *lane)
 	memzero_explicit(&lane->seal, sizeof(lane->seal));
 }
 
+/*
+ * ib_poll_handler() (drivers/infiniband/core/cq.c) lets go of the CQ before it asks for the next
+ * event, and ib_free_cq() does not wait for that. The handler runs with bottom halves off, so a
+ * grace period of RCU waits for it; without a queue pair, no other handler follows.
+ */
+static void free_cq(struct rchar_lane *lane)
+{
+	if (!lane->cq)
+		return;
+	synchronize_rcu();
+	ib_free_cq(lane->cq);
+}
+
 static void teardown_work(struct work_struct *work)
 {
 	struct rchar_lane *lane = container_of(work, struct rchar_lane, teardown);
@@ -426,12 +440,11 @@ static void teardown_work(struct work_struct *work)
 		rchar_mrs_gone(&lane->mrs[i]);
 	if (id->qp)
 		rdma_destroy_qp(id);
-	if (lane->cq)
-		ib_free_cq(lane->cq);
+	/* Let the link reconnect now; the rest may take longer. */
+	lane->ops->gone(lane);
+	free_cq(lane);
 	if (lane->pd)
 		ib_dealloc_pd(lane->pd);
-	/* Let the link reconnect now; the CM may take longer. */
-	lane->ops->gone(lane);
 	/* Waits for a running handler; afterwards no handler runs. */
 	rdma_destroy_id(id);
 	if (lane->ibdev)

@@ -149,7 +149,6 @@ the_limit_of_locked_memory_holds_with_many_threads() {
 	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -ge 257 ]
 }
 
-plan 8
 # However many there are.
 the_name_that_a_peer_asks_for_is_found_at_once() {
 	local i walked
@@ -168,6 +167,27 @@ the_name_that_a_peer_asks_for_is_found_at_once() {
 	rchar del all
 }
 
+# Connections that end while the core arms their completion queues.
+no_completion_queue_is_freed_while_it_is_armed() {
+	local i before
+
+	insmod /root/slow_cq.ko
+	for ((i = 0; i < 12; i++)); do
+		before=$(slow_cq destroyed)
+		reset_link a
+		# Of both ends.
+		until_true eval '[ "$(slow_cq destroyed)" -ge $((before + 2)) ]'
+		rchar -w 60 show out >/dev/null
+	done
+	note "$(slow_cq slowed) calls were slow"
+	[ "$(slow_cq slowed)" -gt 24 ]
+	[ "$(slow_cq destroyed_while_slow)" = 0 ]
+	rmmod slow_cq
+}
+
+slow_cq() { cat "/sys/module/slow_cq/parameters/$1"; }
+
+plan 9
 run written_bytes_count_against_the_memory_cgroup
 run opened_files_count_against_the_memory_cgroup
 run an_empty_backlog_has_room_whatever_waits_elsewhere
@@ -176,4 +196,5 @@ run others_see_no_numbers_of_the_wire
 run the_limit_of_locked_memory_holds_with_many_segments
 run the_limit_of_locked_memory_holds_with_many_threads
 run the_name_that_a_peer_asks_for_is_found_at_once
+run no_completion_queue_is_freed_while_it_is_armed
 finish
