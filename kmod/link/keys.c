@@ -8,12 +8,14 @@
  * rchar_keys_init() - initialize an empty set of keys
  * @keys: the keys
  * @size: bytes of the region
+ * @priority: as in struct rchar_turn; exists as long as @keys
  */
-void rchar_keys_init(struct rchar_keys *keys, u64 size)
+void rchar_keys_init(struct rchar_keys *keys, u64 size, const u32 *priority)
 {
 	int i;
 
 	keys->size = size;
+	keys->priority = priority;
 	xa_init(&keys->arrays);
 	for (i = 0; i < ARRAY_SIZE(keys->queues); i++) {
 		INIT_LIST_HEAD(&keys->queues[i].entry);

@@ -35,6 +35,7 @@ struct rchar_io_queue {
  * @have: keys received for @attempt; the set is complete when there is one for each block
  * @queues: operations that use the keys: [0] READs and atomic operations, [1] WRITEs. The flow
  *	    visits only queues that can be posted, so idle queues cost the other sessions no time.
+ * @priority: share of the link, as in struct rchar_turn
  * @error: 0, or the negative errno for operations once the keys must not be used any more
  * @write_attempt: iWARP: attempt number of the connection on which WRITEs have completed since
  *		   the last fence, or 0
@@ -50,13 +51,14 @@ struct rchar_keys {
 	u8 shift;
 	u64 have;
 	struct rchar_io_queue queues[2];
+	const u32 *priority;
 	int error;
 	u32 write_attempt;
 	u32 writes;
 	bool write_lost;
 };
 
-void rchar_keys_init(struct rchar_keys *keys, u64 size);
+void rchar_keys_init(struct rchar_keys *keys, u64 size, const u32 *priority);
 void rchar_keys_destroy(struct rchar_keys *keys, struct rchar_account *account);
 int rchar_keys_add(struct rchar_keys *keys, const struct rchar_wire_map *map, const __le32 *values,
 		   struct rchar_account *account);

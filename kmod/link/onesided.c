@@ -14,11 +14,21 @@
  */
 #define TURN_BYTES SZ_256K
 
+/* At the lowest priorities: so many bytes are worth a work request. */
+#define TURN_BYTES_MIN SZ_4K
+
 /* ---- queues ---- */
 
 static struct rchar_io_queue *queue_of(const struct rchar_io *io)
 {
 	return &io->keys->queues[io->write];
+}
+
+/* The length of a turn is the share of the lane. */
+static u32 turn_bytes(const struct rchar_keys *keys)
+{
+	return max_t(u32, TURN_BYTES_MIN,
+		     TURN_BYTES / RCHAR_TURNS_PRIORITY * rchar_turns_priority(keys->priority));
 }
 
 static bool onesided_usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
@@ -174,7 +184,8 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle,
 						       struct rchar_onesided_wr, entry);
 	u64 offset = io->offset + io->pos, block = 1ULL << io->keys->shift;
-	u32 len = min3((u64)TURN_BYTES, (u64)io->len - io->pos, block - (offset & (block - 1)));
+	u32 max = min_t(u32, TURN_BYTES, turn_bytes(io->keys));
+	u32 len = min3((u64)max, (u64)io->len - io->pos, block - (offset & (block - 1)));
 	const struct ib_send_wr *bad;
 
 	r->io = io;
@@ -271,9 +282,9 @@ static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, struct list_h
 }
 
 /* A queue has posted so many bytes. Is its turn over? */
-static bool turn_over(struct rchar_io_queue *q, u32 bytes)
+static bool turn_over(struct rchar_io_queue *q, const struct rchar_keys *keys, u32 bytes)
 {
-	q->left = q->left ?: TURN_BYTES;
+	q->left = q->left ?: turn_bytes(keys);
 	q->left -= min(q->left, bytes);
 	return !q->left;
 }
@@ -289,6 +300,7 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 	while (may_post(lane, write) &&
 	       (q = list_first_entry_or_null(ready, struct rchar_io_queue, entry))) {
 		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
+		const struct rchar_keys *keys;
 		u32 bytes;
 
 		/* The peer has begun to send new keys. make_ready() adds the queue again
@@ -298,8 +310,9 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 			list_del_init(&q->entry);
 			continue;
 		}
+		keys = io->keys;
 		bytes = post_next(lane, io, ended);
-		if (bytes && !list_empty(&q->entry) && turn_over(q, bytes))
+		if (bytes && !list_empty(&q->entry) && turn_over(q, keys, bytes))
 			list_move_tail(&q->entry, ready);
 	}
 }

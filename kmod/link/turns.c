@@ -79,7 +79,8 @@ void rchar_turns_sent(struct rchar_turns *turns, struct rchar_turn *turn, u32 by
 	else
 		turns->early = 0;
 	turns->clock = max(turns->clock, turn->time);
-	turn->time += bytes + RCHAR_TURNS_FRAME;
+	turn->time += (bytes + RCHAR_TURNS_FRAME) * RCHAR_TURNS_PRIORITY /
+		      rchar_turns_priority(turn->priority);
 	if (more)
 		rb_add_cached(&turn->node, &turns->waiting, earlier);
 }

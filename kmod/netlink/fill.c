@@ -108,7 +108,8 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, READ_ONCE(c->open_timeout_ms)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS,
 			   READ_ONCE(c->recovery_timeout_ms)) ||
-	       nla_put_u32(skb, RCHAR_A_CHANNEL_LINGER_MS, READ_ONCE(c->linger_ms));
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_LINGER_MS, READ_ONCE(c->linger_ms)) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_PRIORITY, READ_ONCE(c->priority));
 }
 
 /* The settings of the link, which only a channel that connects has. */

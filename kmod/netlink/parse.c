@@ -4,6 +4,7 @@
 #include <net/genetlink.h>
 #include "base/addr.h"
 #include "link/link.h"
+#include "link/turns.h"
 #include "proto/frame.h"
 #include "proto/seal.h"
 #include "session/channel.h"
@@ -21,6 +22,7 @@
 	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_LINGER_MS] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_PRIORITY] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_MAX_MESSAGE] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_RENDEZVOUS_MIN] = { .type = NLA_U32 }
 
@@ -228,6 +230,8 @@ static const struct setting {
 	  1, RCHAR_TIMEOUT_MS_MAX, "recovery-timeout must be 1 ms to 24 h" },
 	{ RCHAR_A_CHANNEL_LINGER_MS, offsetof(struct rchar_config, linger_ms), 0,
 	  RCHAR_TIMEOUT_MS_MAX, "linger must be 0 to 24 h" },
+	{ RCHAR_A_CHANNEL_PRIORITY, offsetof(struct rchar_config, priority), 1, RCHAR_PRIORITY_MAX,
+	  "priority must be 1 to 1000" },
 	/* Only in requests for a new channel. */
 	{ RCHAR_A_CHANNEL_LANES, offsetof(struct rchar_config, lanes), 0, RCHAR_WIRE_LANES_MAX,
 	  "lanes must be 0 to 16" },
@@ -484,6 +488,7 @@ int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
 		.open_timeout_ms = RCHAR_OPEN_TIMEOUT_MS,
 		.recovery_timeout_ms = RCHAR_RECOVERY_TIMEOUT_MS,
 		.linger_ms = RCHAR_LINGER_MS,
+		.priority = RCHAR_TURNS_PRIORITY,
 	};
 	ret = rchar_parse_name(info, config->name);
 	if (!ret)

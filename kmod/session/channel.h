@@ -35,6 +35,7 @@ struct rchar_type;
 #define RCHAR_RECOVERY_TIMEOUT_MS    60000
 #define RCHAR_LINGER_MS		     30000
 #define RCHAR_TOS_MAX		     255
+#define RCHAR_PRIORITY_MAX	     1000
 #define RCHAR_TIMEOUT_MS_MAX	     (24u * 3600 * 1000)
 #define RCHAR_CHANNELS_MAX	     4096
 
@@ -65,6 +66,8 @@ struct rchar_type;
  * @keepalive_ms: connect: keepalive interval of the link, which rounds up to seconds; 0: the module
  *		  parameter
  * @tos: connect: type of service of the link's packets; 0: as the host is configured
+ * @priority: share of a link that the channel's sessions get when others want it as well; sessions
+ *	      refer to it
  * @linger_ms: how long the session continues to send queued bytes after the last close()
  */
 struct rchar_config {
@@ -91,6 +94,7 @@ struct rchar_config {
 	u32 lanes;
 	u32 keepalive_ms;
 	u32 tos;
+	u32 priority;
 };
 
 /**

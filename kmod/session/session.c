@@ -110,6 +110,7 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 	INIT_LIST_HEAD(&s->rx.dropped);
 	INIT_LIST_HEAD(&s->tx.sender.unsent);
 	s->tx.sender.put = session_sender_put;
+	s->tx.sender.turn.priority = &channel->config.priority;
 	INIT_LIST_HEAD(&s->wait_entry);
 	s->state = state;
 	s->created = jiffies;

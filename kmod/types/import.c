@@ -47,7 +47,7 @@ static int import_create(struct rchar_session *s)
 	if (import->mm)
 		mmgrab(import->mm);
 	rchar_calls_init(&import->calls);
-	rchar_keys_init(&import->keys, 0);
+	rchar_keys_init(&import->keys, 0, &s->channel->config.priority);
 	return 0;
 }
 

@@ -367,7 +367,7 @@ static struct rchar_rndv_in *rndv_in_create(struct rchar_session *s,
 	b->io.len = le32_to_cpu(wire->len);
 	b->io.vecs = b->vecs;
 	b->io.end = rndv_in_io_end;
-	rchar_keys_init(&b->keys, 0);
+	rchar_keys_init(&b->keys, 0, &s->channel->config.priority);
 	b->answer = rchar_txbuf_alloc_reply(RCHAR_OP_RNDV_DONE, sizeof(struct rchar_wire_rndv_done),
 					    s->link->account);
 	if (b->answer) {

@@ -94,6 +94,12 @@ static void bad_attributes(void)
 	genl_put_u32(RCHAR_A_CHANNEL_BACKLOG, 0);
 	expect("backlog_zero", ERANGE);
 	new_channel("x");
+	genl_put_u32(RCHAR_A_CHANNEL_PRIORITY, 0);
+	expect("priority_zero", ERANGE);
+	new_channel("x");
+	genl_put_u32(RCHAR_A_CHANNEL_PRIORITY, 1001);
+	expect("priority_1001", ERANGE);
+	new_channel("x");
 	genl_put_u32(RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, 0);
 	expect("open_timeout_zero", ERANGE);
 	new_channel("x");

@@ -225,5 +225,26 @@ end_transfer() {
 	[ "$(cat /tmp/got)" = $transfer_bytes ]
 }
 
+# of_channel NAME KEY - that number of the statistics in $all
+of_channel() { grep -o "\"name\":\"$1\"[^}]*" <<<"$all" | grep -o "\"$2\":[0-9]*" | cut -d: -f2; }
+
+has_moved_on() { # HOST KEY CHANNEL NUMBER
+	all=$(on "$1" rchar -j stats)
+	[ "$(of_channel "$3" "$2")" -gt "$4" ]
+}
+
+# shares HOST KEY FAST SLOW BYTES - while FAST moves so many bytes, SLOW moves at most half of that
+shares() {
+	local all fast slow
+
+	all=$(on "$1" rchar -j stats)
+	fast=$(of_channel "$3" "$2") slow=$(of_channel "$4" "$2")
+	until_true has_moved_on "$1" "$2" "$3" $((fast + $5))
+	fast=$(($(of_channel "$3" "$2") - fast)) slow=$(($(of_channel "$4" "$2") - slow))
+	note "$3 $fast bytes, $4 $slow bytes"
+	[ $fast -gt $((2 * slow)) ]
+	[ $slow -gt 0 ]
+}
+
 # qps HOST - RC queue pairs on that host; nothing else here has one
 qps() { on "$1" rdma resource show qp | grep -c 'type RC' || true; }

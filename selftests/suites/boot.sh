@@ -232,7 +232,7 @@ a_container_without_capabilities_works() {
 	run='podman run --rm --network=none --cgroups=disabled --cap-drop=all'
 	run+=' --security-opt=no-new-privileges --group-add=keep-groups'
 	run+=' --ulimit=memlock=65536:65536'
-	in_container() { on b "su - user -c '$run $1 --rootfs root /bin/busybox $2'"; }
+	in_container() { on b "su - user -c '$run $1 --rootfs /home/user/root /bin/busybox $2'"; }
 	in_container '' 'grep CapEff /proc/self/status' | grep -E 'CapEff:\s*0{16}$'
 	in_container '' 'sh -c "ulimit -l"' | grep -x 64
 	on a 'head -c 1000 /dev/rchar/mail' >"$work/mail" &

@@ -41,7 +41,7 @@ nothing_to_do() { # FILE
 # Every setting of every type and role, none of them as a new channel has it.
 every_channel() {
 	local all="mode 0640 uid nobody gid rdma window 3m backlog 7 open-timeout 1500ms
-		recovery-timeout 5s linger 0s"
+		recovery-timeout 5s linger 0s priority 250"
 
 	# shellcheck disable=SC2086 # words
 	{
@@ -145,6 +145,7 @@ apply_knows_the_limits() {
 	has_limits open-timeout 0s 1ms 86400s 86401s stream
 	has_limits recovery-timeout 0s 1ms 86400s 86401s stream
 	has_limits linger - 0s 86400s 86401s stream
+	has_limits priority 0 1 1000 1001 stream
 	has_limits mode - 0000 0777 1777 stream
 	clean
 }

@@ -193,7 +193,28 @@ descriptors_are_inherited() {
 	until_true eval '[ "$(counter b "rchar -j show pool" pinned_bytes)" = 0 ]'
 }
 
-plan 19
+# The network is slower than the programs.
+priority_is_a_share_of_the_link() {
+	local name pids=()
+
+	on b tc qdisc replace dev net0 root netem rate 50mbit limit 1000
+	for name in much little; do
+		on b rchar -w $limit add $name memory connect 10.0.0.1/pool
+		on b "exec rchar-perf bandwidth /dev/rchar/$name -w -s 256k -d 16 -t 600 >/tmp/$name" &
+		pids+=($!)
+	done
+	until_true has_moved_on b tx_bytes much 1000000
+	until_true has_moved_on b tx_bytes little 1000000
+	on b rchar set much priority 400
+	shares b tx_bytes much little 16777216
+	on b rchar set much priority 25
+	shares b tx_bytes little much 16777216
+	for name in much little; do on b rchar del $name; done
+	wait "${pids[@]}" || true
+	on b tc qdisc del dev net0 root
+}
+
+plan 20
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -212,5 +233,6 @@ run types_share_a_link
 run deleted_under_load
 run module_of_the_exporter_unloaded_under_load
 run a_large_region
+run priority_is_a_share_of_the_link
 run importer_restarted_under_load
 finish

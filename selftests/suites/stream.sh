@@ -159,6 +159,32 @@ rchar_perf_measures() {
 	done
 }
 
+# The network is slower than the programs.
+priority_is_a_share_of_the_link() {
+	local name pids=()
+
+	on b tc qdisc replace dev net0 root netem rate 50mbit limit 1000
+	for name in much little; do
+		rchar add $name stream listen 10.0.0.1
+		on b rchar -w $limit add $name stream connect 10.0.0.1 rendezvous-min 0
+		cat /dev/rchar/$name >/dev/null &
+		on b "cat /dev/zero >/dev/rchar/$name" &
+		pids+=($!)
+	done
+	on b rchar set much priority 400
+	is_moving much
+	is_moving little
+	shares a rx_bytes much little $((16777216 / part))
+	on b rchar set much priority 25
+	shares a rx_bytes little much $((16777216 / part))
+	for name in much little; do
+		on b rchar del $name
+		rchar del $name
+	done
+	wait "${pids[@]}" || true
+	on b tc qdisc del dev net0 root
+}
+
 most_buffers() { rchar -j link -d | grep -o '"depth":[0-9]*' | cut -d: -f2 | sort -n | tail -n1; }
 frames_sent() { counter a 'rchar -j link' tx_frames; }
 has_buffers() { [ "$(most_buffers)" = "$1" ]; } # NUMBER
@@ -208,7 +234,7 @@ receive_buffers_follow_use() {
 	rchar del grow
 }
 
-plan 16
+plan 17
 run link_comes_up
 run link_local_addresses_connect
 run sizes_around_borders
@@ -224,6 +250,7 @@ run no_credit_was_ever_missed
 run rchar_perf_measures
 run check_finds_the_way
 run receive_buffers_follow_use
+run priority_is_a_share_of_the_link
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
 run delete_all
 finish

@@ -508,6 +508,7 @@ void print_help()
 	      "ADDR := IPv4 | [IPv6] | [IPv6%if] | host name; the port is 7471 unless given\n"
 	      "KEY  := window SIZE | max-message SIZE | rendezvous-min SIZE | backlog N |\n"
 	      "        open-timeout TIME | recovery-timeout TIME | linger TIME |\n"
+	      "        priority N |\n"
 	      "        mode OCTAL | uid USER | gid GROUP;\n"
 	      "        connect: key NAME|none, and with add: lanes N | keepalive TIME | tos N\n"
 	      "        listen: keys NAME[,NAME]...|none | allow ADDR/BITS[,ADDR/BITS]...|any\n"

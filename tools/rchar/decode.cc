@@ -118,6 +118,7 @@ void decode(const Attributes &in, Channel *out)
 	take(in, RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS, &out->open_timeout_ms);
 	take(in, RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS, &out->recovery_timeout_ms);
 	take(in, RCHAR_A_CHANNEL_LINGER_MS, &out->linger_ms);
+	take(in, RCHAR_A_CHANNEL_PRIORITY, &out->priority);
 	take_all(in, RCHAR_A_CHANNEL_KEY, &out->keys);
 	take_all(in, RCHAR_A_CHANNEL_KEY_DELETED, &out->keys_deleted);
 	take_all(in, RCHAR_A_CHANNEL_ALLOW, &out->allow);

@@ -94,6 +94,7 @@ Json json_of(const Channel &c)
 	put(&out, "open_timeout_ms", c.open_timeout_ms);
 	put(&out, "recovery_timeout_ms", c.recovery_timeout_ms);
 	put(&out, "linger_ms", c.linger_ms);
+	put(&out, "priority", c.priority);
 	put_list(&out, "keys", c.keys);
 	put_list(&out, "keys_deleted", c.keys_deleted);
 	put_list(&out, "allow", c.allow);

@@ -41,6 +41,7 @@ struct Channel {
 	std::optional<uint32_t> open_timeout_ms;
 	std::optional<uint32_t> recovery_timeout_ms;
 	std::optional<uint32_t> linger_ms;
+	std::optional<uint32_t> priority;
 	std::vector<std::string> keys;
 	std::vector<std::string> keys_deleted;
 	std::vector<rchar_prefix> allow;

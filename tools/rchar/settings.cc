@@ -194,6 +194,9 @@ const std::vector<Setting> &settings()
 		value<&C::linger_ms, parse_time_ms, time_text>("linger", RCHAR_A_CHANNEL_LINGER_MS,
 							       Change::BY_SET, everywhere, "30s", 0,
 							       DAY_MS),
+		value<&C::priority, parse_number, number_text>("priority", RCHAR_A_CHANNEL_PRIORITY,
+							       Change::BY_SET, everywhere, "100", 1,
+							       1000),
 	};
 
 	return table;

@@ -114,7 +114,8 @@ std::string channel_details(const Channel &c)
 		text += " rendezvous-min " + size(c.rendezvous_min);
 	text += " backlog " + number(c.backlog) + "\n";
 	text += "    open-timeout " + time(c.open_timeout_ms) + " recovery-timeout " +
-		time(c.recovery_timeout_ms) + " linger " + time(c.linger_ms) + "\n";
+		time(c.recovery_timeout_ms) + " linger " + time(c.linger_ms) + " priority " +
+		number(c.priority) + "\n";
 	text += link_settings_line(c);
 	if (c.link)
 		text += "    link " + id(c.link) + "\n";

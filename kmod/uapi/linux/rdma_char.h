@@ -296,6 +296,7 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_LANES,			/* u32, connections of the link */
 	RCHAR_A_CHANNEL_KEEPALIVE_MS,		/* u32, rounded up to seconds */
 	RCHAR_A_CHANNEL_TOS,			/* u32, IP type of service, or traffic class */
+	RCHAR_A_CHANNEL_PRIORITY,		/* u32, share of the link, 1 to 1000 */
 
 	__RCHAR_A_CHANNEL_MAX
 };
