@@ -14,6 +14,7 @@
 #include "link/link.h"
 #include "link/link_life.h"
 #include "link/listener.h"
+#include "link/pressure.h"
 #include "link/psk.h"
 #include "netlink/netlink.h"
 #include "proto/auth.h"
@@ -101,11 +102,16 @@ static int __init rchar_init(void)
 	ret = rchar_ibdev_init(device_added);
 	if (ret)
 		goto err_listener;
-	ret = rchar_netlink_init();
+	ret = rchar_pressure_init(rchar_link_trim_all);
 	if (ret)
 		goto err_ibdev;
+	ret = rchar_netlink_init();
+	if (ret)
+		goto err_pressure;
 	return 0;
 
+err_pressure:
+	rchar_pressure_exit();
 err_ibdev:
 	rchar_ibdev_exit();
 err_listener:
@@ -139,6 +145,7 @@ err_inject:
 static void __exit rchar_exit(void)
 {
 	rchar_netlink_exit();
+	rchar_pressure_exit();
 	rchar_channel_del_all();
 	rchar_link_shutdown();
 	rchar_ibdev_exit();

@@ -309,7 +309,7 @@ int rchar_lane_setup(struct rchar_lane *lane);
 void rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
 		       const struct rchar_hdr *hdr);
 u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh);
-bool rchar_lane_rx_trim(struct rchar_lane *lane);
+bool rchar_lane_rx_trim(struct rchar_lane *lane, unsigned int idle_ms);
 void rchar_lane_notify_cm(struct rchar_lane *lane);
 
 /* For flow.c; all but rchar_lane_tx_put() and rchar_lane_tx_seal() require the flow's lock. */

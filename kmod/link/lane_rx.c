@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include "base/inject.h"
 #include "dma.h"
+#include "pressure.h"
 
 /* Call with rx_lock held. */
 static int lane_rx_post_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
@@ -81,8 +82,6 @@ static void refill_work(struct work_struct *work)
 
 /* ---- how many, and how large ---- */
 
-/* Large buffers that the peer has had no use for, after this time become small ones. */
-#define IDLE_MS	    5000
 /* A lane that receives more frames than this between two looks is busy. */
 #define BUSY_FRAMES 256
 
@@ -92,6 +91,13 @@ static bool may_resize(const struct rchar_lane_rx *rx)
 	return !rx->posted[!rx->large];
 }
 
+static void rx_set(struct rchar_lane_rx *rx, bool large, u16 most)
+{
+	rchar_pressure_count((large ? most : 0) - (rx->large ? rx->most : 0));
+	WRITE_ONCE(rx->large, large);
+	rx->most = most;
+}
+
 /* The peer has use for more or for larger buffers than the one in which it says so. */
 static void rx_grow(struct rchar_lane *lane, bool large)
 {
@@ -99,9 +105,9 @@ static void rx_grow(struct rchar_lane *lane, bool large)
 
 	lockdep_assert_held(&lane->rx_lock);
 	if (!rx->large && may_resize(rx))
-		WRITE_ONCE(rx->large, true);
+		rx_set(rx, true, rx->most);
 	else if (rx->large && large)
-		rx->most = min_t(u16, 2 * rx->most, lane->limits.depth);
+		rx_set(rx, true, min_t(u16, 2 * rx->most, lane->limits.depth));
 }
 
 /* Take a buffer that is not in use, if one more may be; or NULL. */
@@ -209,13 +215,14 @@ u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh)
 /**
  * rchar_lane_rx_trim() - go back to few small buffers if the lane is idle
  * @lane: the lane
+ * @idle_ms: it is idle if the peer has had no use for large buffers for so long
  *
  * A receive queue gives no buffer back but by a frame. So the peer has to use the large ones up.
  *
  * Context: any but hard interrupt.
  * Return: true if the peer should be asked to do so.
  */
-bool rchar_lane_rx_trim(struct rchar_lane *lane)
+bool rchar_lane_rx_trim(struct rchar_lane *lane, unsigned int idle_ms)
 {
 	struct rchar_lane_rx *rx = &lane->rx;
 	bool trim;
@@ -225,10 +232,8 @@ bool rchar_lane_rx_trim(struct rchar_lane *lane)
 		rx->used_at = jiffies;
 	rx->frames = 0;
 	if (rx->large && may_resize(rx) &&
-	    time_after(jiffies, rx->used_at + msecs_to_jiffies(IDLE_MS))) {
-		WRITE_ONCE(rx->large, false);
-		rx->most = min_t(u16, RCHAR_LANE_IDLE, lane->limits.depth);
-	}
+	    time_after(jiffies, rx->used_at + msecs_to_jiffies(idle_ms)))
+		rx_set(rx, false, min_t(u16, RCHAR_LANE_IDLE, lane->limits.depth));
 	trim = !rx->large && rx->posted[1];
 	spin_unlock_bh(&lane->rx_lock);
 	return trim;
@@ -352,6 +357,9 @@ void rchar_lane_rx_drained(struct rchar_lane *lane)
 	struct ib_device *dev = lane->cm_id->device;
 	int i;
 
+	spin_lock_bh(&lane->rx_lock);
+	rx_set(&lane->rx, false, 0);
+	spin_unlock_bh(&lane->rx_lock);
 	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
 		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
 	if (lane->hdrs_mapped)

@@ -159,6 +159,16 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane)
 
 /* ---- timers ---- */
 
+/* Large receive buffers that the peer has had no use for, after so long become small ones. */
+#define IDLE_MS		 5000
+#define IDLE_PRESSURE_MS 100
+
+static void trim_lane(struct rchar_lane *lane, unsigned int idle_ms)
+{
+	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && rchar_lane_rx_trim(lane, idle_ms))
+		rchar_flow_control(lane->flow, lane, RCHAR_OP_TRIM);
+}
+
 static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 {
 	/* Read last_rx before jiffies: a frame that arrives meanwhile must not make the
@@ -172,8 +182,7 @@ static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 		rchar_lane_fail(lane, reason);
 	else if (silent >= interval * 3 / 4)
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
-	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && rchar_lane_rx_trim(lane))
-		rchar_flow_control(lane->flow, lane, RCHAR_OP_TRIM);
+	trim_lane(lane, IDLE_MS);
 }
 
 /* Fail a lane that is UP while the other lanes have not come up in time. */
@@ -267,6 +276,26 @@ void rchar_link_retry_all(void)
 	rchar_links_for_each(link, serial)
 		if (link->initiator)
 			rchar_link_schedule_connect(link, 0);
+	mutex_unlock(&rchar_links_lock);
+}
+
+static void trim_under_pressure(struct rchar_lane *lane, enum rchar_reason reason)
+{
+	trim_lane(lane, IDLE_PRESSURE_MS);
+}
+
+/**
+ * rchar_link_trim_all() - take the large receive buffers of all idle links back: the host needs
+ *			   memory
+ */
+void rchar_link_trim_all(void)
+{
+	struct rchar_link *link;
+	unsigned long serial;
+
+	mutex_lock(&rchar_links_lock);
+	rchar_links_for_each(link, serial)
+		rchar_link_for_each_lane(link, trim_under_pressure, RCHAR_REASON_NONE);
 	mutex_unlock(&rchar_links_lock);
 }
 

@@ -12,6 +12,7 @@ void rchar_link_lane_gone(struct rchar_link *link, struct rchar_lane *lane);
 int rchar_link_psk_deleted(struct rchar_psk *psk);
 void rchar_link_reset(struct rchar_link *link);
 void rchar_link_retry_all(void);
+void rchar_link_trim_all(void);
 void rchar_link_shutdown(void);
 int rchar_link_life_init(const struct rchar_link_ops *ops);
 

@@ -159,6 +159,29 @@ rchar_perf_measures() {
 	done
 }
 
+# What an idle lane would give back some time, the shrinker asks for at once: no timer of this link
+# fires within the test.
+memory_pressure_takes_idle_buffers_back() {
+	rchar add tight stream listen 10.0.0.1
+	on b rchar -w $limit add tight stream connect 10.0.0.1 keepalive 250s
+	rio duplex /dev/rchar/tight 54 33554432 &
+	local here=$! before
+	on b rio duplex /dev/rchar/tight 55 33554432 &
+	until_true has_buffers 32
+	wait $!
+	wait $here
+	has_buffers 32
+	until_true pressure_gives_back 8
+	transfer 65536 56 b-to-a tight
+	on b rchar del tight
+	rchar del tight
+}
+
+pressure_gives_back() { # NUMBER
+	echo 2 >/proc/sys/vm/drop_caches
+	has_buffers "$1"
+}
+
 # The network is slower than the programs.
 priority_is_a_share_of_the_link() {
 	local name pids=()
@@ -234,7 +257,7 @@ receive_buffers_follow_use() {
 	rchar del grow
 }
 
-plan 17
+plan 18
 run link_comes_up
 run link_local_addresses_connect
 run sizes_around_borders
@@ -250,6 +273,7 @@ run no_credit_was_ever_missed
 run rchar_perf_measures
 run check_finds_the_way
 run receive_buffers_follow_use
+run memory_pressure_takes_idle_buffers_back
 run priority_is_a_share_of_the_link
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
 run delete_all
