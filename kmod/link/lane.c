@@ -6,6 +6,7 @@
  * events to the link.
  */
 #include "lane_priv.h"
+#include <linux/irq_poll.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "base/inject.h"
@@ -404,13 +405,17 @@ static void lane_drain(struct rchar_lane *lane)
 /*
  * ib_poll_handler() (drivers/infiniband/core/cq.c) lets go of the CQ before it asks for the next
  * event, and ib_free_cq() does not wait for that. The handler runs with bottom halves off, so a
- * grace period of RCU waits for it; without a queue pair, no other handler follows.
+ * grace period of RCU waits for it, while no other handler can begin.
  */
 static void free_cq(struct rchar_lane *lane)
 {
 	if (!lane->cq)
 		return;
-	synchronize_rcu();
+	if (lane->cq->poll_ctx == IB_POLL_SOFTIRQ) {
+		irq_poll_disable(&lane->cq->iop);
+		synchronize_rcu();
+		irq_poll_enable(&lane->cq->iop);
+	}
 	ib_free_cq(lane->cq);
 }
 
