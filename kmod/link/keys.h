@@ -13,14 +13,14 @@ struct rchar_account;
  * struct rchar_io_queue - operations that have something to post, of one kind and key set
  * @entry: entry of rchar_flow.ready while @ios can be posted. Entry of rchar_flow.parked when the
  *	   operations were ready on an earlier connection.
- * @left: bytes that the queue may still post before the next queue has its turn; 0: the turn is
- *	  over
+ * @left: bytes that the queue may still post before the next queue has its turn; not more than 0:
+ *	  the turn is over, and the next one is shorter by so much
  * @attempt: attempt number of the connection for which @entry was queued
  * @ios: the operations
  */
 struct rchar_io_queue {
 	struct list_head entry;
-	u32 left;
+	s32 left;
 	u32 attempt;
 	struct list_head ios;
 };

@@ -28,7 +28,7 @@ static struct rchar_io_queue *queue_of(const struct rchar_io *io)
 static u32 turn_bytes(const struct rchar_keys *keys)
 {
 	return max_t(u32, TURN_BYTES_MIN,
-		     TURN_BYTES / RCHAR_TURNS_PRIORITY * rchar_turns_priority(keys->priority));
+		     TURN_BYTES * rchar_turns_priority(keys->priority) / RCHAR_TURNS_PRIORITY);
 }
 
 static bool onesided_usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
@@ -179,12 +179,13 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 }
 
 /* Post one work request of an operation. Returns its bytes; 0 if the lane or operation failed. */
-static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
+static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io, bool alone)
 {
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle,
 						       struct rchar_onesided_wr, entry);
 	u64 offset = io->offset + io->pos, block = 1ULL << io->keys->shift;
-	u32 max = min_t(u32, TURN_BYTES, turn_bytes(io->keys));
+	/* Nobody waits for the end of a turn, so a request may be as long as any. */
+	u32 max = alone ? TURN_BYTES : min_t(u32, TURN_BYTES, turn_bytes(io->keys));
 	u32 len = min3((u64)max, (u64)io->len - io->pos, block - (offset & (block - 1)));
 	const struct ib_send_wr *bad;
 
@@ -261,7 +262,8 @@ static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
  * leaves its queue. A failed operation leaves too, if complete_one() will queue the operation
  * again.
  */
-static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, struct list_head *ended)
+static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, bool alone,
+		     struct list_head *ended)
 {
 	u32 bytes = 0;
 
@@ -275,18 +277,22 @@ static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, struct list_h
 	if (io->failed && !io->outstanding)
 		onesided_restart(io);
 	if (!io->failed)
-		bytes = onesided_post_one(lane, io);
+		bytes = onesided_post_one(lane, io, alone);
 	if (io->failed ? io->outstanding : io->pos == io->len)
 		onesided_unqueue(io);
 	return bytes;
 }
 
-/* A queue has posted so many bytes. Is its turn over? */
+/*
+ * A queue has posted so many bytes. Is its turn over? What it posted beyond its turn is missing in
+ * its next one.
+ */
 static bool turn_over(struct rchar_io_queue *q, const struct rchar_keys *keys, u32 bytes)
 {
-	q->left = q->left ?: turn_bytes(keys);
-	q->left -= min(q->left, bytes);
-	return !q->left;
+	if (q->left <= 0)
+		q->left += turn_bytes(keys);
+	q->left -= bytes;
+	return q->left <= 0;
 }
 
 /* Post operations of one kind. Operations that have ended are moved to @ended. */
@@ -301,6 +307,7 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 	       (q = list_first_entry_or_null(ready, struct rchar_io_queue, entry))) {
 		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
 		const struct rchar_keys *keys;
+		bool alone;
 		u32 bytes;
 
 		/* The peer has begun to send new keys. make_ready() adds the queue again
@@ -311,8 +318,11 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 			continue;
 		}
 		keys = io->keys;
-		bytes = post_next(lane, io, ended);
-		if (bytes && !list_empty(&q->entry) && turn_over(q, keys, bytes))
+		alone = list_is_singular(ready);
+		bytes = post_next(lane, io, alone, ended);
+		if (alone)
+			q->left = 0;
+		else if (bytes && !list_empty(&q->entry) && turn_over(q, keys, bytes))
 			list_move_tail(&q->entry, ready);
 	}
 }
