@@ -97,7 +97,8 @@ struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_s
 		account->net = net;
 		account->addr = *addr;
 		account->owner = owner;
-		INIT_LIST_HEAD(&account->waiting_attempts);
+		INIT_LIST_HEAD(&account->waiting_attempts[0]);
+		INIT_LIST_HEAD(&account->waiting_attempts[1]);
 		hash_add(accounts, &account->entry, account_hash_of(addr));
 	}
 	account->users++;
@@ -127,7 +128,8 @@ void rchar_account_put(struct rchar_account *account)
 		     atomic_read(&account->imports) || atomic_read(&account->ending_imports) ||
 		     atomic_read(&account->closing) || atomic_read(&account->waiting) ||
 		     account->lanes || account->half_open || account->attempts ||
-		     !list_empty(&account->waiting_attempts));
+		     !list_empty(&account->waiting_attempts[0]) ||
+		     !list_empty(&account->waiting_attempts[1]));
 	kfree(account);
 }
 

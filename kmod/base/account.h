@@ -39,7 +39,7 @@ struct net;
  * @lanes: lanes of accepted links; accounts_lock
  * @half_open: lanes whose handshake is not complete; accounts_lock
  * @attempts: links of this host that have the turn to connect to the peer; for link/pace.c
- * @waiting_attempts: links that wait for that; for link/pace.c
+ * @waiting_attempts: links that wait for that, [1] those whose last attempt failed; for link/pace.c
  */
 struct rchar_account {
 	struct hlist_node entry;
@@ -56,7 +56,7 @@ struct rchar_account {
 	unsigned int lanes;
 	unsigned int half_open;
 	unsigned int attempts;
-	struct list_head waiting_attempts;
+	struct list_head waiting_attempts[2];
 };
 
 struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr,

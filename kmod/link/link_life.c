@@ -64,6 +64,17 @@ static enum rchar_reason connect_lane(struct rchar_link *link, int index)
 	return RCHAR_REASON_NONE;
 }
 
+/* The end of a connection that was up is the first failure. */
+static bool failed_again(struct rchar_link *link)
+{
+	bool again;
+
+	spin_lock_bh(&link->lock);
+	again = link->failures > 1;
+	spin_unlock_bh(&link->lock);
+	return again;
+}
+
 static void link_connect_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(to_delayed_work(work), struct rchar_link,
@@ -75,7 +86,8 @@ static void link_connect_work(struct work_struct *work)
 	 * Before the turn: destroy_work() moves the link to DYING before it unlists the link for
 	 * the last time, and a work that is armed twice must not end the turn of a running attempt.
 	 */
-	if (READ_ONCE(link->state) != RCHAR_LINK_DOWN || !rchar_pace_begin(&link->pace))
+	if (READ_ONCE(link->state) != RCHAR_LINK_DOWN ||
+	    !rchar_pace_begin(&link->pace, failed_again(link)))
 		return;
 	/* The lock excludes tick_down(), which may reset the flows of the link. */
 	mutex_lock(&rchar_links_lock);

@@ -40,19 +40,21 @@ static bool take_turn(struct rchar_pace *pace)
 /**
  * rchar_pace_begin() - may a link make an attempt to connect now?
  * @pace: the turn of the link
+ * @again: the last attempt has failed: links of which that is not known go first. The peer may be
+ *	   out of reach by one path and not by another.
  *
  * Context: any but hard interrupt.
  * Return: true; the caller calls rchar_pace_end() when the attempt has ended. False when
  * &rchar_pace.work will run at the turn of the link.
  */
-bool rchar_pace_begin(struct rchar_pace *pace)
+bool rchar_pace_begin(struct rchar_pace *pace, bool again)
 {
 	bool now;
 
 	spin_lock_bh(&pace_lock);
 	now = pace->has_turn || take_turn(pace);
 	if (!now && list_empty(&pace->entry))
-		list_add_tail(&pace->entry, &pace->account->waiting_attempts);
+		list_add_tail(&pace->entry, &pace->account->waiting_attempts[again]);
 	spin_unlock_bh(&pace_lock);
 	return now;
 }
@@ -60,7 +62,10 @@ bool rchar_pace_begin(struct rchar_pace *pace)
 /* Who waits is not destroyed: see link_connect_work(). */
 static struct rchar_pace *first_that_waits(struct rchar_account *account)
 {
-	return list_first_entry_or_null(&account->waiting_attempts, struct rchar_pace, entry);
+	struct list_head *waiting = account->waiting_attempts;
+
+	return list_first_entry_or_null(list_empty(&waiting[0]) ? &waiting[1] : &waiting[0],
+					struct rchar_pace, entry);
 }
 
 /**

@@ -3,7 +3,7 @@
  * The pace of attempts to connect. A host with many links to a peer has as many to connect at once
  * after an outage, and the peer refuses those that it cannot handle at once (RCHAR_REASON_BUSY). So
  * the links to a peer take turns: RCHAR_PACE_ATTEMPTS attempts are under way, and the others wait
- * in the order in which they came.
+ * in the order in which they came. Those whose last attempt failed come after the others.
  */
 #ifndef RCHAR_PACE_H
 #define RCHAR_PACE_H
@@ -41,7 +41,7 @@ struct rchar_pace {
 
 void rchar_pace_init(struct rchar_pace *pace, struct rchar_account *account,
 		     struct workqueue_struct *wq, struct delayed_work *work);
-bool rchar_pace_begin(struct rchar_pace *pace);
+bool rchar_pace_begin(struct rchar_pace *pace, bool again);
 void rchar_pace_end(struct rchar_pace *pace);
 
 #endif /* RCHAR_PACE_H */
