@@ -113,7 +113,7 @@ struct rchar_endpoint {
  * @users: channels and sessions; on the acceptor also lanes. When the last user is dropped,
  *	   @destroy_work runs.
  * @entry: entry of the table of links; for links.c
- * @serial: number of the link on this host, never reused
+ * @serial: number of the link on this host, not reused before 2^32 others
  * @net: network namespace; holds a reference
  * @initiator: this host sends the connection requests
  * @local: address of this host. On the initiator the source address, or family AF_UNSPEC. With a

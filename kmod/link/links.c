@@ -7,11 +7,11 @@
 #include "link.h"
 #include "psk.h"
 
-DEFINE_XARRAY(rchar_links);
+DEFINE_XARRAY_ALLOC1(rchar_links);
 
 /* rchar_links_lock: by initiated_key() or by accepted_key(). */
 static DEFINE_HASHTABLE(links, 10);
-static u32 last_serial;
+static u32 next_serial;
 static u32 hash_seed; /* random, as peers choose ids and addresses */
 
 /* Links of this host: by the peer's address and port, and by the settings. */
@@ -35,10 +35,10 @@ static int add_to_table(struct rchar_link *link)
 
 	if (!hash_seed)
 		hash_seed = get_random_u32() | 1;
-	ret = xa_insert(&rchar_links, last_serial + 1, link, GFP_KERNEL);
-	if (ret)
+	ret = xa_alloc_cyclic(&rchar_links, &link->serial, link, XA_LIMIT(1, U32_MAX), &next_serial,
+			      GFP_KERNEL);
+	if (ret < 0)
 		return ret;
-	link->serial = ++last_serial;
 	hash_add(links, &link->entry,
 		 link->initiator ? initiated_key(&link->peer, &link->settings) :
 				   accepted_key(link->id));
