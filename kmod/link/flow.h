@@ -36,6 +36,7 @@ struct rchar_rxbuf;
  * @rx_next: sequence number expected from the peer
  * @rx_acked: the last ack sent to the peer
  * @ack_now: the peer requested an ack, or the ack delay has expired
+ * @rtt_ns: round trip of the lane, 0 until that is known. May be read without the lock.
  * @ready: list of &struct rchar_io_queue with operations that can be posted: [0] READs and atomic
  *	   operations, [1] WRITEs
  * @parked: queues that were in @ready when the last lane was detached. Their operations need the
@@ -57,6 +58,7 @@ struct rchar_flow {
 	u32 rx_next;
 	u32 rx_acked;
 	bool ack_now;
+	u32 rtt_ns;
 	struct list_head ready[2];
 	struct list_head parked;
 };

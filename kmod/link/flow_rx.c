@@ -123,6 +123,7 @@ static void pong(struct rchar_flow *flow, struct rchar_lane *lane)
 	/* rchar_flow_receive_done() sends it. */
 	if (rchar_inflight_pong(&lane->tx.inflight))
 		lane->tx.wanted |= BIT(RCHAR_OP_PING);
+	WRITE_ONCE(flow->rtt_ns, lane->tx.inflight.rtt_ns);
 	spin_unlock_bh(&flow->lock);
 }
 

@@ -101,6 +101,7 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_UID, from_kuid_munged(&init_user_ns, c->uid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID, from_kgid_munged(&init_user_ns, c->gid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, READ_ONCE(c->window)) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW_MAX, READ_ONCE(c->window_max)) ||
 	       (c->type == RCHAR_TYPE_STREAM &&
 		nla_put_u32(skb, RCHAR_A_CHANNEL_RENDEZVOUS_MIN, READ_ONCE(c->rendezvous_min))) ||
 	       (max_message && nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, max_message)) ||
@@ -346,7 +347,8 @@ int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_BYTES, atomic64_read(&session->rx_bytes),
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_BYTES, atomic64_read(&session->tx_bytes),
-			      RCHAR_A_SESSION_PAD))
+			      RCHAR_A_SESSION_PAD) ||
+	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_WINDOW, session->window, RCHAR_A_SESSION_PAD))
 		return -EMSGSIZE;
 	if (!link)
 		return 0;

@@ -18,6 +18,7 @@
 
 #define SETTINGS_POLICY						\
 	[RCHAR_A_CHANNEL_WINDOW] = { .type = NLA_U32 },		\
+	[RCHAR_A_CHANNEL_WINDOW_MAX] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_BACKLOG] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 },	\
@@ -218,6 +219,8 @@ static const struct setting {
 } settings[] = {
 	{ RCHAR_A_CHANNEL_WINDOW, offsetof(struct rchar_config, window), RCHAR_WINDOW_MIN,
 	  RCHAR_WINDOW_MAX, "window must be 64k to 256m" },
+	{ RCHAR_A_CHANNEL_WINDOW_MAX, offsetof(struct rchar_config, window_max), 0,
+	  RCHAR_WINDOW_MAX, "window-max must be 0 to 256m" },
 	{ RCHAR_A_CHANNEL_RENDEZVOUS_MIN, offsetof(struct rchar_config, rendezvous_min), 0,
 	  RCHAR_RENDEZVOUS_MIN_MAX, "rendezvous-min must be 0 to 1g" },
 	{ RCHAR_A_CHANNEL_MAX_MESSAGE, offsetof(struct rchar_config, max_message), 1,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "window.h"
 #include <linux/compiler.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
 #include "base/seq.h"
 #include "wire.h"
 
@@ -103,4 +105,30 @@ void rchar_rx_window_advertise(struct rchar_rx_window *w, u32 size)
 bool rchar_rx_window_due(const struct rchar_rx_window *w, u32 size)
 {
 	return (s32)(w->read + size - w->edge) >= (s32)(size / 4);
+}
+
+/**
+ * rchar_rx_window_tune() - return the size of the window that the program has use for
+ * @w: the window, after the program has read
+ * @tune: the measurement, zeroed at first
+ * @now: nanoseconds
+ * @rtt: nanoseconds of the path's round trip, at most a second; 0: not known
+ *
+ * This is twice what the program reads in a round trip (Fisk, Feng 2001: Dynamic Right-Sizing;
+ * tcp_rcv_space_adjust() in net/ipv4/tcp_input.c). If the window is what limits the peer, the
+ * result is up to twice the window, and so the window doubles with each round trip. If the program
+ * does not keep up, or the peer has no more, the result is less than the window.
+ *
+ * Return: bytes, at most RCHAR_WIRE_WINDOW_MAX; 0 while no round trip has passed.
+ */
+u32 rchar_rx_window_tune(const struct rchar_rx_window *w, struct rchar_rx_tune *tune, u64 now,
+			 u32 rtt)
+{
+	u64 elapsed = now - tune->since, bytes = w->read - tune->read;
+
+	if (!rtt || elapsed < rtt)
+		return 0;
+	tune->since = now;
+	tune->read = w->read;
+	return min_t(u64, div64_u64(2 * bytes * rtt, elapsed), RCHAR_WIRE_WINDOW_MAX);
 }

@@ -37,6 +37,16 @@ struct rchar_rx_window {
 	u32 edge;
 };
 
+/**
+ * struct rchar_rx_tune - how fast the program reads, for the size of its window
+ * @since: nanoseconds: when the measurement began
+ * @read: &rchar_rx_window.read at that time
+ */
+struct rchar_rx_tune {
+	u64 since;
+	u32 read;
+};
+
 u32 rchar_tx_window_room(const struct rchar_tx_window *w, u32 own);
 u32 rchar_tx_window_unacked(const struct rchar_tx_window *w);
 void rchar_tx_window_send(struct rchar_tx_window *w, u32 bytes);
@@ -46,6 +56,8 @@ bool rchar_tx_window_grant(struct rchar_tx_window *w, u32 edge, bool *more);
 bool rchar_rx_window_receive(struct rchar_rx_window *w, u32 bytes);
 void rchar_rx_window_advertise(struct rchar_rx_window *w, u32 size);
 bool rchar_rx_window_due(const struct rchar_rx_window *w, u32 size);
+u32 rchar_rx_window_tune(const struct rchar_rx_window *w, struct rchar_rx_tune *tune, u64 now,
+			 u32 rtt);
 
 /* Return the bytes received and not read. */
 static inline u32 rchar_rx_window_unread(const struct rchar_rx_window *w)

@@ -54,6 +54,7 @@ struct rchar_type;
  * @rendezvous_min: length in bytes from which on a write() uses a rendezvous; 0: never
  * @window: bytes that a session may hold unread; also the limit of bytes sent but not
  *	    acknowledged
+ * @window_max: bytes to which the window of a session may grow; not more than @window: it does not
  * @max_message: longest message, bytes; 0 unless the type is message
  * @backlog: sessions that may wait for a program's open()
  * @open_timeout_ms: how long open() waits for the peer's answer
@@ -82,6 +83,7 @@ struct rchar_config {
 	kgid_t gid;
 	u32 rendezvous_min;
 	u32 window;
+	u32 window_max;
 	u32 max_message;
 	u32 backlog;
 	u32 open_timeout_ms;

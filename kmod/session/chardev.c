@@ -294,7 +294,7 @@ static void fill_info(struct rchar_session *s, struct rchar_info *info)
 	info->shut = shut_halves(s->shut, RCHAR_SESSION_FIN_SENT, RCHAR_SESSION_STOP_SENT);
 	info->peer_shut = shut_halves(s->shut, RCHAR_SESSION_FIN_RECEIVED,
 				      RCHAR_SESSION_STOP_RECEIVED);
-	info->window = s->window;
+	info->window = READ_ONCE(s->window);
 	info->max_message = s->max_message;
 	info->rx_queued = rchar_session_rx_queued(s);
 	info->tx_unacked = rchar_session_tx_unacked(s);
@@ -414,7 +414,7 @@ void rchar_chardev_fdinfo(struct seq_file *seq, struct file *file)
 	}
 	seq_printf(seq, "rchar-rx-queued:\t%u\n", rchar_session_rx_queued(s));
 	seq_printf(seq, "rchar-tx-unacked:\t%u\n", rchar_session_tx_unacked(s));
-	seq_printf(seq, "rchar-window:\t%u\n", s->window);
+	seq_printf(seq, "rchar-window:\t%u\n", READ_ONCE(s->window));
 	if (s->max_message)
 		seq_printf(seq, "rchar-max-message:\t%u\n", s->max_message);
 	spin_unlock_bh(&s->lock);

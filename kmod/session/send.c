@@ -179,16 +179,16 @@ u32 rchar_session_frame_max(struct rchar_session *session)
  * rchar_session_write_room() - return the bytes that a program may write now
  * @session: the session
  *
- * The peer's window limits the room. The session's own window limits the bytes that are not
- * acknowledged, and the memory of queued frames.
+ * The peer's window limits the room. The largest that the session's own may be limits the bytes
+ * that are not acknowledged, and the memory of queued frames: the peer's window may have grown.
  */
 u32 rchar_session_write_room(struct rchar_session *session)
 {
-	u32 frames_max = max(session->window / FRAME_COST, FRAMES_MIN);
+	u32 frames_max = max(session->window_max / FRAME_COST, FRAMES_MIN);
 
 	if (READ_ONCE(session->tx.frames) >= frames_max)
 		return 0;
-	return rchar_tx_window_room(&session->tx.window, session->window);
+	return rchar_tx_window_room(&session->tx.window, session->window_max);
 }
 
 /**
@@ -200,7 +200,7 @@ u32 rchar_session_write_room(struct rchar_session *session)
  */
 bool rchar_session_writable(struct rchar_session *session)
 {
-	u32 enough = min(session->window, READ_ONCE(session->tx.peer_window)) / 4;
+	u32 enough = min(session->window_max, READ_ONCE(session->tx.peer_window)) / 4;
 	/* The limit may have shrunk since; the next write() reports that. */
 	u32 need = min(READ_ONCE(session->tx.need),
 		       READ_ONCE(session->max_message) + RCHAR_WIRE_MESSAGE_COST);

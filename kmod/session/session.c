@@ -11,6 +11,7 @@
  */
 #include "session_priv.h"
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include "base/ledger.h"
@@ -117,6 +118,8 @@ struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 	s->type = type;
 	s->max_message = READ_ONCE(channel->config.max_message);
 	s->window = window_for(READ_ONCE(channel->config.window), s->max_message);
+	s->window_max = max(s->window,
+			    window_for(READ_ONCE(channel->config.window_max), s->max_message));
 	s->rx.window.edge = s->window;
 	s->channel = channel;
 	if (type->create && type->create(s)) {
@@ -245,6 +248,31 @@ void rchar_session_count(struct rchar_session *session, u64 bytes, bool write)
 	rchar_stats_add(write ? &stats->tx_bytes : &stats->rx_bytes, bytes);
 }
 
+/* Never smaller: the peer may send up to the edge. */
+static void tune_window(struct rchar_session *s)
+{
+	u32 size;
+
+	if (s->window >= s->window_max)
+		return;
+	size = rchar_rx_window_tune(&s->rx.window, &s->rx.tune, ktime_get_ns(),
+				    READ_ONCE(s->flow->rtt_ns));
+	if (size > s->window)
+		WRITE_ONCE(s->window, min(size, s->window_max));
+}
+
+/**
+ * rchar_session_took() - count bytes that a reader has taken
+ * @session: the session; its lock is held
+ * @bytes: bytes of the window that become free
+ */
+void rchar_session_took(struct rchar_session *session, u32 bytes)
+{
+	lockdep_assert_held(&session->lock);
+	session->rx.window.read += bytes;
+	tune_window(session);
+}
+
 /**
  * rchar_session_consume() - count bytes that a reader has taken, and extend the window when due
  * @session: the session; the caller holds its read mutex
@@ -253,7 +281,7 @@ void rchar_session_count(struct rchar_session *session, u64 bytes, bool write)
 void rchar_session_consume(struct rchar_session *session, u32 bytes)
 {
 	spin_lock_bh(&session->lock);
-	session->rx.window.read += bytes;
+	rchar_session_took(session, bytes);
 	if (rchar_rx_window_due(&session->rx.window, session->window) &&
 	    session->state == RCHAR_SESSION_OPEN && !(session->shut & RCHAR_SESSION_FIN_RECEIVED)) {
 		session->wanted |= BIT(RCHAR_OP_WINDOW);

@@ -64,6 +64,7 @@ struct rchar_session_tx {
 /**
  * struct rchar_session_rx - the receiving half
  * @window: byte offsets of the receiving side
+ * @tune: how fast the program reads
  * @queue: segments received and not read
  * @memory: bytes of memory in @queue
  * @dropped: segments that no reader will take, to be freed without the session lock
@@ -75,6 +76,7 @@ struct rchar_session_tx {
  */
 struct rchar_session_rx {
 	struct rchar_rx_window window;
+	struct rchar_rx_tune tune;
 	struct list_head queue;
 	u32 memory;
 	struct list_head dropped;
@@ -150,6 +152,8 @@ struct rchar_session_held {
  *		 limit of the two sides. 0 for other types.
  * @window: window of the channel when the session was created; larger when a message channel
  *	    needs more
+ * @window_max: the window grows to so many bytes, see rchar_rx_window_tune(); never changes. Written
+ *		bytes without an acknowledgment are at most as many.
  * @tx: the sending half
  * @rx: the receiving half
  * @timer: deadlines and retries
@@ -185,6 +189,7 @@ struct rchar_session {
 	unsigned long opened_at;
 	u32 max_message;
 	u32 window;
+	u32 window_max;
 	struct rchar_session_tx tx;
 	struct rchar_session_rx rx;
 	struct rchar_session_timer timer;
@@ -229,6 +234,7 @@ int rchar_session_submit(struct rchar_session *session, struct list_head *frames
 int rchar_session_submit_small(struct rchar_session *session, struct rchar_txbuf *txb);
 void rchar_session_queue_locked(struct rchar_session *session, struct list_head *frames);
 int rchar_session_send_control(struct rchar_session *session, struct list_head *frames);
+void rchar_session_took(struct rchar_session *session, u32 bytes);
 void rchar_session_consume(struct rchar_session *session, u32 bytes);
 void rchar_session_count(struct rchar_session *session, u64 bytes, bool write);
 

@@ -148,7 +148,7 @@ static bool rndv_in_settle(struct rchar_rndv_in *b, bool read)
 		/* After a half-close, the window already counts all received bytes as read. */
 		wanted = read && !rchar_session_data_unwanted(s);
 		if (wanted && b->state == HELD)
-			s->rx.window.read += b->io.len;
+			rchar_session_took(s, b->io.len);
 		else if (wanted)
 			rchar_session_deliver(s, &b->segs);
 		send_answer(b, read ? RCHAR_RNDV_OK : RCHAR_RNDV_REFUSED);

@@ -182,6 +182,37 @@ pressure_gives_back() { # NUMBER
 	has_buffers "$1"
 }
 
+window_is() { # CHANNEL -OP BYTES: of its one session
+	[ "$(rchar -j session | grep -o "\"channel\":\"$1\"[^}]*" | grep -o '"rx_window_bytes":[0-9]*' |
+		cut -d: -f2)" "$2" "$3" ]
+}
+
+# A new link, which learns of the path's round trip.
+a_window_grows_as_the_path_needs() {
+	local name pids=() host
+
+	for host in a b; do on $host tc qdisc replace dev net0 root netem delay 50ms limit 10000; done
+	rchar add grows stream listen 10.0.0.1 window 64k window-max 4m
+	rchar add stays stream listen 10.0.0.1 window 64k
+	for name in grows stays; do
+		on b rchar -w $limit add $name stream connect 10.0.0.1 keepalive 249s window-max 4m \
+			rendezvous-min 0
+		cat /dev/rchar/$name >/dev/null &
+		on b "cat /dev/zero >/dev/rchar/$name" &
+		pids+=($!)
+		is_moving $name
+	done
+	until_true window_is grows -ge 262144
+	window_is grows -le 4194304
+	window_is stays -eq 65536
+	for name in grows stays; do
+		on b rchar del $name
+		rchar del $name
+	done
+	wait "${pids[@]}" || true
+	for host in a b; do on $host tc qdisc del dev net0 root; done
+}
+
 # The network is slower than the programs.
 priority_is_a_share_of_the_link() {
 	local name pids=()
@@ -257,7 +288,7 @@ receive_buffers_follow_use() {
 	rchar del grow
 }
 
-plan 18
+plan 19
 run link_comes_up
 run link_local_addresses_connect
 run sizes_around_borders
@@ -274,6 +305,7 @@ run rchar_perf_measures
 run check_finds_the_way
 run receive_buffers_follow_use
 run memory_pressure_takes_idle_buffers_back
+run a_window_grows_as_the_path_needs
 run priority_is_a_share_of_the_link
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
 run delete_all

@@ -834,6 +834,31 @@ TEST(windows_never_move_back)
 	CHECK(rx.edge == 117 && !rchar_rx_window_due(&rx, 67));
 }
 
+TEST(windows_grow_with_what_a_path_delivers)
+{
+	struct rchar_rx_window rx = { .read = -500u };
+	struct rchar_rx_tune tune = { 0 };
+	const u32 rtt = 1000000;
+	u64 now = 1000ull * rtt;
+
+	/* Without a round trip, and in the first one, nothing is known. */
+	CHECK(!rchar_rx_window_tune(&rx, &tune, now, 0));
+	tune = (struct rchar_rx_tune){ .since = now, .read = rx.read };
+	rx.read += 1000;
+	CHECK(!rchar_rx_window_tune(&rx, &tune, now + rtt - 1, rtt));
+	CHECK(rchar_rx_window_tune(&rx, &tune, now + rtt, rtt) == 2000);
+	/* The rate counts, not the bytes. */
+	rx.read += 1000;
+	CHECK(rchar_rx_window_tune(&rx, &tune, now + 11 * rtt, rtt) == 200);
+	/* A burst after a pause is no rate. */
+	rx.read += 1000;
+	CHECK(rchar_rx_window_tune(&rx, &tune, now + 100011ull * rtt, rtt) == 0);
+	/* The largest numbers. */
+	rx.read += RCHAR_WIRE_WINDOW_MAX;
+	CHECK(rchar_rx_window_tune(&rx, &tune, now + 101011ull * rtt, 1000 * rtt) ==
+	      RCHAR_WIRE_WINDOW_MAX);
+}
+
 TEST(windows_wrap)
 {
 	struct rchar_tx_window tx = { .next = -10u, .acked = -20u, .edge = 30 };

@@ -108,6 +108,7 @@ void decode(const Attributes &in, Channel *out)
 	take(in, RCHAR_A_CHANNEL_UID, &out->uid);
 	take(in, RCHAR_A_CHANNEL_GID, &out->gid);
 	take(in, RCHAR_A_CHANNEL_WINDOW, &out->window);
+	take(in, RCHAR_A_CHANNEL_WINDOW_MAX, &out->window_max);
 	take(in, RCHAR_A_CHANNEL_MAX_MESSAGE, &out->max_message);
 	take(in, RCHAR_A_CHANNEL_RENDEZVOUS_MIN, &out->rendezvous_min);
 	take(in, RCHAR_A_CHANNEL_SIZE, &out->size);
@@ -168,6 +169,7 @@ void decode(const Attributes &in, Session *out)
 	take(in, RCHAR_A_SESSION_RX_MEMORY, &out->rx_memory);
 	take(in, RCHAR_A_SESSION_TX_UNACKED, &out->tx_unacked);
 	take(in, RCHAR_A_SESSION_TX_WINDOW, &out->tx_window);
+	take(in, RCHAR_A_SESSION_RX_WINDOW, &out->rx_window);
 	take(in, RCHAR_A_SESSION_AGE_MS, &out->age_ms);
 	take(in, RCHAR_A_SESSION_RX_BYTES, &out->rx_bytes);
 	take(in, RCHAR_A_SESSION_TX_BYTES, &out->tx_bytes);

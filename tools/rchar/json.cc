@@ -84,6 +84,7 @@ Json json_of(const Channel &c)
 	put(&out, "uid", c.uid);
 	put(&out, "gid", c.gid);
 	put(&out, "window_bytes", c.window);
+	put(&out, "window_max_bytes", c.window_max);
 	put(&out, "max_message_bytes", c.max_message);
 	put(&out, "rendezvous_min_bytes", c.rendezvous_min);
 	put(&out, "size_bytes", c.size);
@@ -153,6 +154,7 @@ Json json_of(const Session &s)
 	put(&out, "rx_memory_bytes", s.rx_memory);
 	put(&out, "tx_unacked_bytes", s.tx_unacked);
 	put(&out, "tx_window_bytes", s.tx_window);
+	put(&out, "rx_window_bytes", s.rx_window);
 	put(&out, "age_ms", s.age_ms);
 	put(&out, "rx_bytes", s.rx_bytes);
 	put(&out, "tx_bytes", s.tx_bytes);

@@ -31,6 +31,7 @@ struct Channel {
 	std::optional<uint32_t> uid;
 	std::optional<uint32_t> gid;
 	std::optional<uint32_t> window;
+	std::optional<uint32_t> window_max;
 	std::optional<uint32_t> max_message;
 	std::optional<uint32_t> rendezvous_min;
 	std::optional<uint64_t> size;
@@ -111,6 +112,7 @@ struct Session {
 	std::optional<uint64_t> rx_memory;
 	std::optional<uint64_t> tx_unacked;
 	std::optional<uint64_t> tx_window;
+	std::optional<uint64_t> rx_window;
 	std::optional<uint64_t> age_ms;
 	std::optional<uint64_t> rx_bytes;
 	std::optional<uint64_t> tx_bytes;

@@ -108,6 +108,8 @@ std::string channel_details(const Channel &c)
 	std::string text = "    mode " + (c.mode ? mode_text(*c.mode) : "") + " uid " +
 			   number(c.uid) + " gid " + number(c.gid) + " window " + size(c.window);
 
+	if (c.window_max.value_or(0))
+		text += " window-max " + size(c.window_max);
 	if (c.max_message)
 		text += " max-message " + size(c.max_message);
 	if (c.rendezvous_min)
@@ -215,9 +217,9 @@ std::string text_of(const Session &s, bool)
 	       direction_text(s.initiator) + word(s.peer) + key_text(s.key, s.encrypted) +
 	       "\n    state " + word(s.state) + " age " + age_text(s.age_ms.value_or(0)) + " rx " +
 	       number(s.rx_bytes) + " tx " + number(s.tx_bytes) + " bytes rx-queued " +
-	       number(s.rx_queued) + " (memory " + number(s.rx_memory) + ") tx-unacked " +
-	       number(s.tx_unacked) + " tx-window " + number(s.tx_window) + "\n" +
-	       reason_line(s.reason, {});
+	       number(s.rx_queued) + " (memory " + number(s.rx_memory) + ") rx-window " +
+	       number(s.rx_window) + " tx-unacked " + number(s.tx_unacked) + " tx-window " +
+	       number(s.tx_window) + "\n" + reason_line(s.reason, {});
 }
 
 std::string text_of(const ChannelStats &c, bool)

@@ -297,6 +297,7 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_KEEPALIVE_MS,		/* u32, rounded up to seconds */
 	RCHAR_A_CHANNEL_TOS,			/* u32, IP type of service, or traffic class */
 	RCHAR_A_CHANNEL_PRIORITY,		/* u32, share of the link, 1 to 1000 */
+	RCHAR_A_CHANNEL_WINDOW_MAX,		/* u32, bytes to which the window may grow */
 
 	__RCHAR_A_CHANNEL_MAX
 };
@@ -358,6 +359,7 @@ enum rchar_session_attr {
 	RCHAR_A_SESSION_ENCRYPTED,	/* u32: as RCHAR_A_LINK_ENCRYPTED */
 	RCHAR_A_SESSION_RX_BYTES,	/* u64, bytes received, or read from a region */
 	RCHAR_A_SESSION_TX_BYTES,	/* u64, bytes that programs wrote */
+	RCHAR_A_SESSION_RX_WINDOW,	/* u64, bytes that may wait unread */
 
 	__RCHAR_A_SESSION_MAX
 };
