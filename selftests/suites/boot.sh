@@ -332,6 +332,7 @@ a_new_module_version_takes_over() {
 	files_are_equal /srv/file
 }
 
+# But for what the administrator wrote for systemd. (Kernel threads have names of work queues.)
 purge_leaves_nothing() {
 	local left
 
@@ -340,11 +341,11 @@ purge_leaves_nothing() {
 	left=$(on a "systemctl list-units --all --plain --no-legend 'rchar*' '*rchar*.device'
 		systemctl list-unit-files --no-legend 'rchar*'
 		find / -xdev \\( -name '*rchar*' -o -name '*rdma?char*' \\) \
-			! -path '/root/*' ! -path '/var/log/*'
+			! -path '/root/*' ! -path '/var/log/*' ! -path '/etc/systemd/system/*.service.d'
 		find /etc/systemd/system -xtype l
 		grep -w ^rdma_char /proc/modules
 		ls -d /dev/rchar /sys/class/rchar
-		pgrep -a rchar" 2>/dev/null || true)
+		pgrep -a '^rchar'" 2>/dev/null || true)
 	[ -z "$left" ] || { echo "$left"; return 1; }
 }
 
