@@ -182,10 +182,11 @@ pressure_gives_back() { # NUMBER
 	has_buffers "$1"
 }
 
-window_is() { # CHANNEL -OP BYTES: of its one session
-	[ "$(rchar -j session | grep -o "\"channel\":\"$1\"[^}]*" | grep -o '"rx_window_bytes":[0-9]*' |
-		cut -d: -f2)" "$2" "$3" ]
+window_of() { # CHANNEL: of its one session
+	rchar -j session | grep -o "\"channel\":\"$1\"[^}]*" | grep -o '"rx_window_bytes":[0-9]*' | cut -d: -f2
 }
+
+has_grown() { [ "$(window_of "$1")" -ge "$2" ]; } # CHANNEL BYTES
 
 # A new link, which learns of the path's round trip.
 a_window_grows_as_the_path_needs() {
@@ -202,9 +203,9 @@ a_window_grows_as_the_path_needs() {
 		pids+=($!)
 		is_moving $name
 	done
-	until_true window_is grows -ge 262144
-	window_is grows -le 4194304
-	window_is stays -eq 65536
+	until_true has_grown grows 262144
+	[ "$(window_of grows)" -le 4194304 ]
+	[ "$(window_of stays)" = 65536 ]
 	for name in grows stays; do
 		on b rchar del $name
 		rchar del $name
