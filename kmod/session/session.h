@@ -152,8 +152,8 @@ struct rchar_session_held {
  *		 limit of the two sides. 0 for other types.
  * @window: window of the channel when the session was created; larger when a message channel
  *	    needs more
- * @window_max: the window grows to so many bytes, see rchar_rx_window_tune(); never changes. Written
- *		bytes without an acknowledgment are at most as many.
+ * @window_max: the window grows to so many bytes, see rchar_rx_window_tune(). Written bytes without
+ *		an acknowledgment are at most as many. Never changes.
  * @tx: the sending half
  * @rx: the receiving half
  * @timer: deadlines and retries

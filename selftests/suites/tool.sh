@@ -160,7 +160,8 @@ words_are_completed() {
 	completes "mode max-message" add x message listen 10.0.0.1 m
 	completes "mode" add x stream listen 10.0.0.1 m
 	completes "from" add x stream connect 10.0.0.1 key k f
-	completes "" add x stream connect 10.0.0.1 window 1m w
+	completes "window-max" add x stream connect 10.0.0.1 window 1m w
+	completes "" add x stream connect 10.0.0.1 window 1m window-max 2m w
 	completes "none" add x stream connect 10.0.0.1 key no
 	completes "root" add x stream connect 10.0.0.1 uid roo
 	completes "127.0.0.1" add x stream listen 127.0.0
