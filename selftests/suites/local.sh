@@ -171,18 +171,22 @@ the_name_that_a_peer_asks_for_is_found_at_once() {
 no_completion_queue_is_freed_while_it_is_armed() {
 	local i before
 
+	rchar add inner stream listen 10.0.0.1
+	rchar -w 60 add outer stream connect 10.0.0.1/inner
 	insmod /root/slow_cq.ko
 	for ((i = 0; i < 12; i++)); do
 		before=$(slow_cq destroyed)
 		reset_link a
 		# Of both ends.
 		until_true eval '[ "$(slow_cq destroyed)" -ge $((before + 2)) ]'
-		rchar -w 60 show out >/dev/null
+		rchar -w 60 show outer >/dev/null
 	done
 	note "$(slow_cq slowed) calls were slow"
 	[ "$(slow_cq slowed)" -gt 24 ]
 	[ "$(slow_cq destroyed_while_slow)" = 0 ]
 	rmmod slow_cq
+	rchar del outer
+	rchar del inner
 }
 
 slow_cq() { cat "/sys/module/slow_cq/parameters/$1"; }
