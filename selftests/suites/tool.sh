@@ -163,6 +163,8 @@ words_are_completed() {
 	completes "window-max" add x stream connect 10.0.0.1 window 1m w
 	completes "" add x stream connect 10.0.0.1 window 1m window-max 2m w
 	completes "none" add x stream connect 10.0.0.1 key no
+	completes "key keepalive" check 10.0.0.1 ke
+	completes "none" check 10.0.0.1/x key no
 	completes "root" add x stream connect 10.0.0.1 uid roo
 	completes "127.0.0.1" add x stream listen 127.0.0
 	completes "show gen add del" key ""

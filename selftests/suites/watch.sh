@@ -44,9 +44,9 @@ stop_traffic() {
 top_shows_what_moves() {
 	start_traffic
 	terminal 'rchar top'
-	until_true shows '^inbox +stream +listening +1 +0 +[0-9.]+[kM] +0 .*[▁-█]'
+	until_true shows '^inbox +stream +listening +100 +1 +0 +[0-9.]+[kM] +0 .*[▁-█]'
 	# Lines without traffic have no graph.
-	shows '^other +message +listening +0 +0 +0 +0 *$'
+	shows '^other +message +listening +100 +0 +0 +0 +0 *$'
 	shows '^rchar top .* channels 2 links 1 sessions 1 +rx [0-9.]+[kM]B/s tx 0B/s'
 	type_keys s
 	until_true shows '^SESSION +CHANNEL .*'

@@ -230,6 +230,18 @@ List complete_add(const List &words)
 	return complete_pairs(c, List(words.begin() + 4, words.end()), false);
 }
 
+// check makes a memory channel.
+List complete_check(const List &words)
+{
+	Channel c;
+
+	if (words.size() == 1)
+		return {};
+	c.type = Code<rchar_channel_type>{RCHAR_TYPE_MEMORY};
+	c.role = Code<rchar_role>{RCHAR_ROLE_CONNECT};
+	return complete_pairs(c, List(words.begin() + 1, words.end()), false);
+}
+
 List complete_set(const List &words)
 {
 	if (words.size() == 1)
@@ -259,6 +271,8 @@ List complete_arguments(const std::string &command, const List &words)
 {
 	if (command == "add")
 		return complete_add(words);
+	if (command == "check")
+		return complete_check(words);
 	if (command == "set")
 		return complete_set(words);
 	if (command == "del")

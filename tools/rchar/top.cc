@@ -34,6 +34,7 @@ Table channels_table(const Snapshot &now, const Rates &rates)
 	Table table{{{"CHANNEL"},
 		     {"TYPE"},
 		     {"STATE"},
+		     {"PRIO", true},
 		     {"SESS", true},
 		     {"WAIT", true},
 		     {"RX/s", true},
@@ -46,7 +47,7 @@ Table channels_table(const Snapshot &now, const Rates &rates)
 		table.rows.push_back(
 			{key_of(c),
 			 {text_cell(key_of(c)), text_cell(word_of(c.type)), state_cell(c),
-			  number_cell(c.sessions.value_or(0)), number_cell(c.waiting.value_or(0)),
+			  number_cell(c.priority.value_or(0)), number_cell(c.sessions.value_or(0)), number_cell(c.waiting.value_or(0)),
 			  human_cell(r.rx_bytes), human_cell(r.tx_bytes)}});
 	}
 	return table;
