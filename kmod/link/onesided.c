@@ -31,6 +31,17 @@ static u32 turn_bytes(const struct rchar_keys *keys)
 		     TURN_BYTES * rchar_turns_priority(keys->priority) / RCHAR_TURNS_PRIORITY);
 }
 
+/* Is no other queue ready for a turn? */
+static bool nobody_waits(const struct rchar_flow *flow, const struct rchar_io *io)
+{
+	return list_is_singular(&flow->ready[io->write]);
+}
+
+static u32 request_max(const struct rchar_flow *flow, const struct rchar_io *io)
+{
+	return nobody_waits(flow, io) ? TURN_BYTES : min_t(u32, TURN_BYTES, turn_bytes(io->keys));
+}
+
 static bool onesided_usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
 {
 	return rchar_keys_complete(keys, lane->self.attempt);
@@ -179,14 +190,13 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 }
 
 /* Post one work request of an operation. Returns its bytes; 0 if the lane or operation failed. */
-static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io, bool alone)
+static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle,
 						       struct rchar_onesided_wr, entry);
 	u64 offset = io->offset + io->pos, block = 1ULL << io->keys->shift;
-	/* Nobody waits for the end of a turn, so a request may be as long as any. */
-	u32 max = alone ? TURN_BYTES : min_t(u32, TURN_BYTES, turn_bytes(io->keys));
-	u32 len = min3((u64)max, (u64)io->len - io->pos, block - (offset & (block - 1)));
+	u32 len = min3((u64)request_max(lane->flow, io), (u64)io->len - io->pos,
+		       block - (offset & (block - 1)));
 	const struct ib_send_wr *bad;
 
 	r->io = io;
@@ -262,8 +272,7 @@ static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
  * leaves its queue. A failed operation leaves too, if complete_one() will queue the operation
  * again.
  */
-static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, bool alone,
-		     struct list_head *ended)
+static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, struct list_head *ended)
 {
 	u32 bytes = 0;
 
@@ -277,20 +286,26 @@ static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, bool alone,
 	if (io->failed && !io->outstanding)
 		onesided_restart(io);
 	if (!io->failed)
-		bytes = onesided_post_one(lane, io, alone);
+		bytes = onesided_post_one(lane, io);
 	if (io->failed ? io->outstanding : io->pos == io->len)
 		onesided_unqueue(io);
 	return bytes;
 }
 
 /*
- * A queue has posted so many bytes. Is its turn over? What it posted beyond its turn is missing in
- * its next one.
+ * The queue of an operation has posted so many bytes, and has more. Is its turn over? What it posted
+ * beyond its turn is missing in its next one.
  */
-static bool turn_over(struct rchar_io_queue *q, const struct rchar_keys *keys, u32 bytes)
+static bool turn_over(struct rchar_flow *flow, const struct rchar_io *io, u32 bytes)
 {
+	struct rchar_io_queue *q = queue_of(io);
+
+	if (nobody_waits(flow, io)) {
+		q->left = 0;
+		return false;
+	}
 	if (q->left <= 0)
-		q->left += turn_bytes(keys);
+		q->left += turn_bytes(io->keys);
 	q->left -= bytes;
 	return q->left <= 0;
 }
@@ -306,8 +321,6 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 	while (may_post(lane, write) &&
 	       (q = list_first_entry_or_null(ready, struct rchar_io_queue, entry))) {
 		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
-		const struct rchar_keys *keys;
-		bool alone;
 		u32 bytes;
 
 		/* The peer has begun to send new keys. make_ready() adds the queue again
@@ -317,12 +330,8 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 			list_del_init(&q->entry);
 			continue;
 		}
-		keys = io->keys;
-		alone = list_is_singular(ready);
-		bytes = post_next(lane, io, alone, ended);
-		if (alone)
-			q->left = 0;
-		else if (bytes && !list_empty(&q->entry) && turn_over(q, keys, bytes))
+		bytes = post_next(lane, io, ended);
+		if (bytes && !list_empty(&q->entry) && turn_over(flow, io, bytes))
 			list_move_tail(&q->entry, ready);
 	}
 }
