@@ -6,43 +6,44 @@
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 
+/* Returns the shrinker, at work; or NULL. */
+static inline struct shrinker *
+rchar_compat_shrinker_add(const char *name,
+			  unsigned long (*count)(struct shrinker *shrinker,
+						 struct shrink_control *sc),
+			  unsigned long (*scan)(struct shrinker *shrinker,
+						struct shrink_control *sc))
+{
 #ifdef RCHAR_HAVE_SHRINKER_ALLOC
-static inline struct shrinker *rchar_compat_shrinker_alloc(const char *name)
-{
-	return shrinker_alloc(0, "%s", name);
-}
-
-static inline int rchar_compat_shrinker_register(struct shrinker *shrinker, const char *name)
-{
-	shrinker_register(shrinker);
-	return 0;
-}
-
-static inline void rchar_compat_shrinker_free(struct shrinker *shrinker)
-{
-	shrinker_free(shrinker);
-}
+	struct shrinker *shrinker = shrinker_alloc(0, "%s", name);
 #else
-static inline struct shrinker *rchar_compat_shrinker_alloc(const char *name)
-{
 	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);
+#endif
 
-	if (shrinker)
-		shrinker->seeks = DEFAULT_SEEKS;
+	if (!shrinker)
+		return NULL;
+	shrinker->count_objects = count;
+	shrinker->scan_objects = scan;
+	shrinker->seeks = DEFAULT_SEEKS;
+#ifdef RCHAR_HAVE_SHRINKER_ALLOC
+	shrinker_register(shrinker);
+#else
+	if (register_shrinker(shrinker, "%s", name)) {
+		kfree(shrinker);
+		return NULL;
+	}
+#endif
 	return shrinker;
 }
 
-static inline int rchar_compat_shrinker_register(struct shrinker *shrinker, const char *name)
+static inline void rchar_compat_shrinker_del(struct shrinker *shrinker)
 {
-	return register_shrinker(shrinker, "%s", name);
-}
-
-/* Also one that was not registered. */
-static inline void rchar_compat_shrinker_free(struct shrinker *shrinker)
-{
+#ifdef RCHAR_HAVE_SHRINKER_ALLOC
+	shrinker_free(shrinker);
+#else
 	unregister_shrinker(shrinker);
 	kfree(shrinker);
-}
 #endif
+}
 
 #endif /* RCHAR_COMPAT_SHRINKER_H */

@@ -62,19 +62,10 @@ void rchar_pressure_count(long buffers)
  */
 int rchar_pressure_init(void (*trim)(void))
 {
-	int ret;
-
 	trim_idle = trim;
 	trimmed_at = jiffies - PRESSURE_PAUSE - 1;
-	shrinker_of_lanes = rchar_compat_shrinker_alloc("rdma_char");
-	if (!shrinker_of_lanes)
-		return -ENOMEM;
-	shrinker_of_lanes->count_objects = pressure_count;
-	shrinker_of_lanes->scan_objects = pressure_scan;
-	ret = rchar_compat_shrinker_register(shrinker_of_lanes, "rdma_char");
-	if (ret)
-		rchar_compat_shrinker_free(shrinker_of_lanes);
-	return ret;
+	shrinker_of_lanes = rchar_compat_shrinker_add("rdma_char", pressure_count, pressure_scan);
+	return shrinker_of_lanes ? 0 : -ENOMEM;
 }
 
 /**
@@ -82,6 +73,6 @@ int rchar_pressure_init(void (*trim)(void))
  */
 void rchar_pressure_exit(void)
 {
-	rchar_compat_shrinker_free(shrinker_of_lanes);
+	rchar_compat_shrinker_del(shrinker_of_lanes);
 	cancel_work_sync(&trim_work);
 }
