@@ -36,7 +36,8 @@ struct rchar_rxbuf;
  * @rx_next: sequence number expected from the peer
  * @rx_acked: the last ack sent to the peer
  * @ack_now: the peer requested an ack, or the ack delay has expired
- * @rtt_ns: round trip of the lane, 0 until that is known. May be read without the lock.
+ * @rtt_ns: round trip of @lane, or of the one before it; 0 until that is known. May be read without
+ *	    the lock, and so without a reference to the lane.
  * @ready: list of &struct rchar_io_queue with operations that can be posted: [0] READs and atomic
  *	   operations, [1] WRITEs
  * @parked: queues that were in @ready when the last lane was detached. Their operations need the
