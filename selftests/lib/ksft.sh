@@ -216,7 +216,7 @@ start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here
 }
 
 is_moving() { # CHANNEL
-	until_true eval "[ \"\$(counter a 'rchar -j stats $1' rx_bytes)\" -gt 1000000 ]"
+	until_true has_moved a "$1" rx_bytes 1000000
 }
 
 end_transfer() {
@@ -225,26 +225,55 @@ end_transfer() {
 	[ "$(cat /tmp/got)" = $transfer_bytes ]
 }
 
-# of_channel NAME KEY - that number of the statistics in $all
-of_channel() { grep -o "\"name\":\"$1\"[^}]*" <<<"$all" | grep -o "\"$2\":[0-9]*" | cut -d: -f2; }
-
-has_moved_on() { # HOST KEY CHANNEL NUMBER
-	all=$(on "$1" rchar -j stats)
-	[ "$(of_channel "$3" "$2")" -gt "$4" ]
-}
+# number_of OBJECT NAME KEY - a number out of JSON, of the object (channel, name) of that name
+number_of() { grep -o "\"$1\":\"$2\"[^}]*" | grep -o "\"$3\":[0-9]*" | cut -d: -f2; }
 
 # shares HOST KEY FAST SLOW BYTES - while FAST moves so many bytes, SLOW moves at most half of that
 shares() {
 	local all fast slow
 
 	all=$(on "$1" rchar -j stats)
-	fast=$(of_channel "$3" "$2") slow=$(of_channel "$4" "$2")
-	until_true has_moved_on "$1" "$2" "$3" $((fast + $5))
-	fast=$(($(of_channel "$3" "$2") - fast)) slow=$(($(of_channel "$4" "$2") - slow))
+	fast=$(number_of name "$3" "$2" <<<"$all") slow=$(number_of name "$4" "$2" <<<"$all")
+	until_true has_moved "$1" "$3" "$2" $((fast + $5))
+	all=$(on "$1" rchar -j stats)
+	fast=$(($(number_of name "$3" "$2" <<<"$all") - fast))
+	slow=$(($(number_of name "$4" "$2" <<<"$all") - slow))
 	note "$3 $fast bytes, $4 $slow bytes"
 	[ $fast -gt $((2 * slow)) ]
 	[ $slow -gt 0 ]
 }
+
+# Beyond what was in the send queue before, which is at most 20 requests of 256 KiB.
+send_queue_is_new() { # HOST KEY CHANNEL
+	local before
+
+	before=$(counter "$1" "rchar -j stats $3" "$2")
+	until_true has_moved "$1" "$3" "$2" $((before + 20 * 262144))
+}
+
+# priorities_count HOST KEY - the channels much and little of b are busy: they share the link
+priorities_count() {
+	on b rchar set much priority 400
+	send_queue_is_new "$1" "$2" much
+	shares "$1" "$2" much little 6291456
+	on b rchar set much priority 25
+	send_queue_is_new "$1" "$2" little
+	shares "$1" "$2" little much 6291456
+}
+
+# network NETEM... - so it is in both directions, until network_as_before
+network() {
+	tc qdisc replace dev net0 root netem "$@"
+	on b tc qdisc replace dev net0 root netem "$@"
+}
+
+network_as_before() {
+	tc qdisc del dev net0 root
+	on b tc qdisc del dev net0 root
+}
+
+# A path with so long a delay each way.
+long_path() { network delay "$1" limit 100000; } # DELAY
 
 # qps HOST - RC queue pairs on that host; nothing else here has one
 qps() { on "$1" rdma resource show qp | grep -c 'type RC' || true; }

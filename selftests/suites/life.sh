@@ -301,7 +301,7 @@ close_survives_a_link_reset() {
 	open_before_the_outage 'head -c 1000000 /bin/busybox >&3'
 	wait $!
 	reset_link b
-	end_of_the_outage
+	network_as_before
 	cat /dev/rchar/pipe >/tmp/got
 	[ "$(stat -c %s /tmp/got)" = 1000000 ]
 	cmp -n 1000000 /tmp/got /bin/busybox
@@ -505,16 +505,7 @@ peer_restart_resets_open_sessions() {
 
 # Nothing gets through. Not by taking the interface down: soft-RoCE then fails to send a MAD,
 # which leaves its GSI queue pair deaf, and nobody can connect any more (6.1, 6.12 and 7.3).
-outage() {
-	tc qdisc replace dev net0 root netem loss 100%
-	on b tc qdisc replace dev net0 root netem loss 100%
-}
-
-# A path with so long a delay each way.
-long_path() { # DELAY
-	tc qdisc replace dev net0 root netem delay "$1" limit 100000
-	on b tc qdisc replace dev net0 root netem delay "$1" limit 100000
-}
+outage() { network loss 100%; }
 
 a_long_path_is_known() {
 	local host
@@ -527,7 +518,7 @@ a_long_path_is_known() {
 		# And each end reads as much at once as the other answers.
 		[ "$(counter $host 'rchar -j link' reads)" = 16 ]
 	done
-	end_of_the_outage
+	network_as_before
 	clean
 }
 
@@ -546,13 +537,8 @@ large_writes_over_a_long_path_are_copied() {
 	[ "$(cat /tmp/sum)" = "$sum" ]
 	# Only the first one finds out.
 	[ "$(counter b 'rchar -j stats' rendezvous_sent)" = 1 ]
-	end_of_the_outage
+	network_as_before
 	clean
-}
-
-end_of_the_outage() {
-	tc qdisc del dev net0 root
-	on b tc qdisc del dev net0 root
 }
 
 # On b: open, tell, wait until told, then do the rest; nothing gets through by then.
@@ -584,7 +570,7 @@ linger_bounds_what_close_leaves() {
 	open_before_the_outage 'echo too late >&3'
 	wait $!
 	saw_reason linger
-	end_of_the_outage
+	network_as_before
 	clean
 }
 
@@ -595,7 +581,7 @@ recovery_timeout_ends_sessions() {
 	wait $! || true
 	grep -q 'Connection reset' /tmp/out
 	saw_reason recovery-timeout
-	end_of_the_outage
+	network_as_before
 	# And the link comes back for the next one.
 	on b rchar -w $limit show pipe
 	on b 'echo afterwards >/dev/rchar/pipe'
@@ -612,7 +598,7 @@ fsync_fails_when_the_session_ends_first() {
 	on b 'rchar session kill $(rchar session | sed -n "s/: channel.*//p")'
 	wait $! || true
 	grep -q 'dd 1' /tmp/out
-	end_of_the_outage
+	network_as_before
 	clean
 }
 

@@ -203,12 +203,9 @@ priority_is_a_share_of_the_link() {
 		on b "exec rchar-perf bandwidth /dev/rchar/$name -w -s 256k -d 16 -t 600 >/tmp/$name" &
 		pids+=($!)
 	done
-	until_true has_moved_on b tx_bytes much 1000000
-	until_true has_moved_on b tx_bytes little 1000000
-	on b rchar set much priority 400
-	shares b tx_bytes much little 6291456
-	on b rchar set much priority 25
-	shares b tx_bytes little much 6291456
+	until_true has_moved b much tx_bytes 1000000
+	until_true has_moved b little tx_bytes 1000000
+	priorities_count b tx_bytes
 	for name in much little; do on b rchar del $name; done
 	wait "${pids[@]}" || true
 	on b tc qdisc del dev net0 root

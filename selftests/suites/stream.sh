@@ -159,17 +159,24 @@ rchar_perf_measures() {
 	done
 }
 
+# Both directions of a channel are busy until the lane has as many buffers as it may.
+grown_by() { # CHANNEL SEED
+	local here
+
+	rio duplex "/dev/rchar/$1" "$2" 33554432 &
+	here=$!
+	on b rio duplex "/dev/rchar/$1" $(($2 + 1)) 33554432 &
+	until_true has_buffers 32
+	wait $!
+	wait $here
+}
+
 # What an idle lane would give back some time, the shrinker asks for at once: no timer of this link
 # fires within the test.
 memory_pressure_takes_idle_buffers_back() {
 	rchar add tight stream listen 10.0.0.1
 	on b rchar -w $limit add tight stream connect 10.0.0.1 keepalive 250s
-	rio duplex /dev/rchar/tight 54 33554432 &
-	local here=$! before
-	on b rio duplex /dev/rchar/tight 55 33554432 &
-	until_true has_buffers 32
-	wait $!
-	wait $here
+	grown_by tight 54
 	has_buffers 32
 	until_true pressure_gives_back 8
 	transfer 65536 56 b-to-a tight
@@ -182,61 +189,51 @@ pressure_gives_back() { # NUMBER
 	has_buffers "$1"
 }
 
-window_of() { # CHANNEL: of its one session
-	rchar -j session | grep -o "\"channel\":\"$1\"[^}]*" | grep -o '"rx_window_bytes":[0-9]*' | cut -d: -f2
+# A channel that b writes to and a reads from, until endless_end
+endless_begin() { # CHANNEL LISTEN-SETTINGS CONNECT-SETTINGS
+	# shellcheck disable=SC2086 # words
+	rchar add "$1" stream listen 10.0.0.1 $2
+	# shellcheck disable=SC2086
+	on b rchar -w $limit add "$1" stream connect 10.0.0.1 rendezvous-min 0 $3
+	cat "/dev/rchar/$1" >/dev/null &
+	on b "cat /dev/zero >/dev/rchar/$1" &
+	endless+=($!)
+	is_moving "$1"
 }
 
+endless_end() { # CHANNEL...
+	local name
+
+	for name; do
+		on b rchar del "$name"
+		rchar del "$name"
+	done
+	wait "${endless[@]}" || true
+	endless=()
+}
+
+window_of() { rchar -j session | number_of channel "$1" rx_window_bytes; } # CHANNEL, of one session
 has_grown() { [ "$(window_of "$1")" -ge "$2" ]; } # CHANNEL BYTES
 
 # A new link, which learns of the path's round trip.
 a_window_grows_as_the_path_needs() {
-	local name pids=() host
-
-	for host in a b; do on $host tc qdisc replace dev net0 root netem delay 50ms limit 10000; done
-	rchar add grows stream listen 10.0.0.1 window 64k window-max 4m
-	rchar add stays stream listen 10.0.0.1 window 64k
-	for name in grows stays; do
-		on b rchar -w $limit add $name stream connect 10.0.0.1 keepalive 249s window-max 4m \
-			rendezvous-min 0
-		cat /dev/rchar/$name >/dev/null &
-		on b "cat /dev/zero >/dev/rchar/$name" &
-		pids+=($!)
-		is_moving $name
-	done
+	long_path 50ms
+	endless_begin grows 'window 64k window-max 4m' 'keepalive 249s window-max 4m'
+	endless_begin stays 'window 64k' 'keepalive 249s window-max 4m'
 	until_true has_grown grows 262144
 	[ "$(window_of grows)" -le 4194304 ]
 	[ "$(window_of stays)" = 65536 ]
-	for name in grows stays; do
-		on b rchar del $name
-		rchar del $name
-	done
-	wait "${pids[@]}" || true
-	for host in a b; do on $host tc qdisc del dev net0 root; done
+	endless_end grows stays
+	network_as_before
 }
 
 # The network is slower than the programs, also on a busy host.
 priority_is_a_share_of_the_link() {
-	local name pids=()
-
 	on b tc qdisc replace dev net0 root netem rate 10mbit limit 1000
-	for name in much little; do
-		rchar add $name stream listen 10.0.0.1
-		on b rchar -w $limit add $name stream connect 10.0.0.1 rendezvous-min 0
-		cat /dev/rchar/$name >/dev/null &
-		on b "cat /dev/zero >/dev/rchar/$name" &
-		pids+=($!)
-	done
-	on b rchar set much priority 400
-	is_moving much
-	is_moving little
-	shares a rx_bytes much little 6291456
-	on b rchar set much priority 25
-	shares a rx_bytes little much 6291456
-	for name in much little; do
-		on b rchar del $name
-		rchar del $name
-	done
-	wait "${pids[@]}" || true
+	endless_begin much '' ''
+	endless_begin little '' ''
+	priorities_count a rx_bytes
+	endless_end much little
 	on b tc qdisc del dev net0 root
 }
 
@@ -254,15 +251,12 @@ check_finds_the_way() {
 # An idle lane has 8 small buffers, a busy one up to 32 large ones. What the peer sends while they
 # change arrives; so does a frame that needs a large buffer where there are small ones only.
 receive_buffers_follow_use() {
+	local here before
+
 	rchar add grow stream listen 10.0.0.1
 	on b rchar -w $limit add grow stream connect 10.0.0.1
 	until_true has_buffers 8
-	rio duplex /dev/rchar/grow 50 33554432 &
-	local here=$! before
-	on b rio duplex /dev/rchar/grow 51 33554432 &
-	until_true has_buffers 32
-	wait $!
-	wait $here
+	grown_by grow 50
 	until_true has_buffers 8
 	transfer 1000 52 b-to-a grow
 	has_buffers 8
