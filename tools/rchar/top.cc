@@ -47,8 +47,9 @@ Table channels_table(const Snapshot &now, const Rates &rates)
 		table.rows.push_back(
 			{key_of(c),
 			 {text_cell(key_of(c)), text_cell(word_of(c.type)), state_cell(c),
-			  number_cell(c.priority.value_or(0)), number_cell(c.sessions.value_or(0)), number_cell(c.waiting.value_or(0)),
-			  human_cell(r.rx_bytes), human_cell(r.tx_bytes)}});
+			  number_cell(c.priority.value_or(0)), number_cell(c.sessions.value_or(0)),
+			  number_cell(c.waiting.value_or(0)), human_cell(r.rx_bytes),
+			  human_cell(r.tx_bytes)}});
 	}
 	return table;
 }
