@@ -55,12 +55,28 @@ channels_come_up() {
 
 bad_network() { # NETEM...
 	traffic 8388608 150
-	tc qdisc replace dev net0 root netem "$@"
-	on b tc qdisc replace dev net0 root netem "$@"
+	network "$@"
 	arrived 8388608 150
-	tc qdisc del dev net0 root
-	on b tc qdisc del dev net0 root
+	network_as_before
 	numbers
+}
+
+# Both hosts ask for memory again and again, until memory_suffices.
+memory_is_short() {
+	local host
+
+	short=()
+	for host in a b; do
+		on $host 'touch /tmp/short
+			while [ -e /tmp/short ]; do echo 2 >/proc/sys/vm/drop_caches; sleep 0.05; done' &
+		short+=($!)
+	done
+}
+
+memory_suffices() {
+	rm /tmp/short
+	on b rm /tmp/short
+	wait "${short[@]}"
 }
 
 loss_loses_nothing() { bad_network loss 0.5%; }
@@ -162,6 +178,7 @@ called_peer_restarted() {
 unload_again_and_again_under_traffic() {
 	local i traffic reader
 
+	memory_is_short
 	# An unload may end any of them, the last one too: its status says nothing.
 	on b 'rm -f /tmp/stop
 		while [ ! -e /tmp/stop ]; do cat /bin/busybox >/dev/rchar/pipe; done; true' >/dev/null 2>&1 &
@@ -172,6 +189,7 @@ unload_again_and_again_under_traffic() {
 		vm-load
 		rchar add pipe stream listen 10.0.0.1
 	done
+	memory_suffices
 	on b touch /tmp/stop
 	# Its writer may wait for a reader: until the channel is deleted there is always one.
 	while cat /dev/rchar/pipe; do :; done >/dev/null 2>&1 &
@@ -187,6 +205,7 @@ unload_again_and_again_under_traffic() {
 devices_removed_again_and_again() {
 	local i n=0 round served sent
 
+	memory_is_short
 	for round in 1 2 3 4 5; do
 		[ $n -lt 3 ] || break
 		rio serve /dev/rchar/pipe 32 500 >/tmp/served &
@@ -208,6 +227,7 @@ devices_removed_again_and_again() {
 		note "round $round: $(grep -c '^1000000$' /tmp/served) sessions of 32 whole"
 		[ "$(grep -c '^1000000$' /tmp/served)" = 32 ]
 	done
+	memory_suffices
 	note "$n removals at each side"
 }
 
