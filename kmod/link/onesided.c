@@ -293,8 +293,8 @@ static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, struct list_h
 }
 
 /*
- * The queue of an operation has posted so many bytes, and has more. Is its turn over? What it posted
- * beyond its turn is missing in its next one.
+ * The queue of an operation has posted so many bytes, and has more. Is its turn over? What it
+ * posted beyond its turn is missing in its next one.
  */
 static bool turn_over(struct rchar_flow *flow, const struct rchar_io *io, u32 bytes)
 {
