@@ -29,6 +29,22 @@ MODULE_PARM_DESC(
 	host_lanes,
 	"connections accepted from all peers with a key, and from all others; 0: by memory");
 
+static int set_depth(const char *value, const struct kernel_param *param)
+{
+	return param_set_uint_minmax(value, param, RCHAR_DEPTH_MIN, RCHAR_DEPTH_MAX);
+}
+
+static const struct kernel_param_ops depth_ops = {
+	.set = set_depth,
+	.get = param_get_uint,
+};
+
+static unsigned int depth = 32;
+module_param_cb(depth, &depth_ops, &depth, 0644);
+MODULE_PARM_DESC(
+	depth,
+	"frames on their way, in each direction of each connection made from now on, 8 to 128");
+
 /* Limit of the default of host_lanes. */
 #define LANES_MAX 4096
 
@@ -393,10 +409,21 @@ bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned in
  */
 static u64 lanes_max(void)
 {
-	u64 fit = ((u64)totalram_pages() << PAGE_SHIFT) / 4 / SZ_2M;
+	u64 fit = totalram_pages() / 4 / DIV_ROUND_UP(READ_ONCE(depth) * SZ_64K, PAGE_SIZE);
 
 	fit = max_t(u64, min_t(u64, fit, LANES_MAX), READ_ONCE(peer_lanes));
 	return READ_ONCE(host_lanes) ?: fit;
+}
+
+/**
+ * rchar_account_lane_depth() - return the most receive buffers that a new lane may have
+ *
+ * As many frames may be in its send queue. On an encrypted lane, each of those has a sealed copy
+ * until its completion, so a peer that takes no frames keeps so many copies alive.
+ */
+u16 rchar_account_lane_depth(void)
+{
+	return READ_ONCE(depth);
 }
 
 /**

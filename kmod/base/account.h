@@ -23,6 +23,13 @@ struct net;
 #define RCHAR_HALF_OPEN_PER_PEER 16
 #define RCHAR_HALF_OPEN		 64
 
+/*
+ * Limits of the module parameter depth: the receive buffers of an idle lane, and
+ * RCHAR_WIRE_CREDITS_MAX.
+ */
+#define RCHAR_DEPTH_MIN 8
+#define RCHAR_DEPTH_MAX 128
+
 /**
  * struct rchar_account - account of one peer
  * @entry: entry of the table of accounts; accounts_lock
@@ -78,6 +85,7 @@ void rchar_account_unlinger(struct rchar_account *account, u64 bytes);
 void rchar_account_release(struct rchar_account *account, u64 bytes);
 
 bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes);
+u16 rchar_account_lane_depth(void);
 unsigned int rchar_account_lanes_per_key(void);
 void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes);
 bool rchar_account_begin_accept(struct rchar_account *account, bool known);

@@ -355,7 +355,7 @@ int rchar_lane_setup(struct rchar_lane *lane)
 
 	strscpy(lane->device, dev_name(&dev->dev), sizeof(lane->device));
 	lane->port = lane->cm_id->port_num;
-	ret = rchar_limits_get(&lane->limits, dev, lane->port);
+	ret = rchar_limits_get(&lane->limits, dev, lane->port, lane->depth);
 	if (ret)
 		return ret;
 	lane->ibdev = rchar_ibdev_attach(dev, &lane->ibdev_user);

@@ -30,11 +30,6 @@ struct rchar_lane;
 struct rchar_link;
 struct rchar_sealbuf;
 
-/*
- * The same on an encrypted lane, where each frame has a sealed copy until its completion. A peer
- * that takes no frames keeps so many copies alive. A peer with this module has as many buffers.
- */
-#define RCHAR_LANE_SEALED     RCHAR_LANE_DEPTH
 /* Control frames of a lane; each may be in the send queue. */
 #define RCHAR_LANE_CONTROLS   8
 /* Time limit from rchar_lane_start() until the lane is UP. */
@@ -224,7 +219,8 @@ struct rchar_lane_auth {
  * @rx_open: receives may be posted
  * @refill: receive buffers that wait for memory
  * @rx: how many buffers there are, and of what size
- * @rxbufs: array of RCHAR_LANE_DEPTH receive buffers
+ * @depth: the most receive buffers, and frames in the send queue, that the administrator allows
+ * @rxbufs: array of @depth receive buffers
  * @hdrs: header slots of @rxbufs, one DMA mapping
  * @hdrs_dma: DMA address of @hdrs
  * @hdrs_mapped: @hdrs_dma is one
@@ -278,6 +274,7 @@ struct rchar_lane {
 	bool rx_open;
 	struct list_head refill;
 	struct rchar_lane_rx rx;
+	u16 depth;
 	struct rchar_rxbuf *rxbufs;
 	struct rchar_wire_sealed_hdr *hdrs;
 	u64 hdrs_dma;

@@ -2,6 +2,7 @@
 /* The receive queue of a lane: post receive buffers, refill them, take them back. */
 #include "lane_priv.h"
 #include <linux/slab.h>
+#include "base/account.h"
 #include "base/inject.h"
 #include "dma.h"
 #include "pressure.h"
@@ -255,11 +256,13 @@ int rchar_lane_rx_init(struct rchar_lane *lane)
 	INIT_LIST_HEAD(&lane->refill);
 	INIT_LIST_HEAD(&lane->rx.idle);
 	INIT_WORK(&lane->refill_work, refill_work);
-	lane->rxbufs = kcalloc(RCHAR_LANE_DEPTH, sizeof(*lane->rxbufs), GFP_KERNEL);
-	lane->hdrs = kcalloc(RCHAR_LANE_DEPTH, sizeof(*lane->hdrs), GFP_KERNEL);
+	BUILD_BUG_ON(RCHAR_DEPTH_MIN < RCHAR_LANE_IDLE || RCHAR_DEPTH_MAX > RCHAR_WIRE_CREDITS_MAX);
+	lane->depth = rchar_account_lane_depth();
+	lane->rxbufs = kcalloc(lane->depth, sizeof(*lane->rxbufs), GFP_KERNEL);
+	lane->hdrs = kcalloc(lane->depth, sizeof(*lane->hdrs), GFP_KERNEL);
 	if (!lane->rxbufs || !lane->hdrs)
 		return -ENOMEM;
-	for (i = 0; i < RCHAR_LANE_DEPTH; i++) {
+	for (i = 0; i < lane->depth; i++) {
 		lane->rxbufs[i].cqe.done = lane->ops->receive_done;
 		lane->rxbufs[i].hdr = &lane->hdrs[i];
 	}
@@ -306,8 +309,8 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 	struct rchar_rxbuf *rxb;
 	int i, ret;
 
-	ret = rchar_dma_map(dev, lane->hdrs, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
-			    DMA_FROM_DEVICE, &lane->hdrs_dma);
+	ret = rchar_dma_map(dev, lane->hdrs, lane->depth * sizeof(*lane->hdrs), DMA_FROM_DEVICE,
+			    &lane->hdrs_dma);
 	if (ret)
 		return ret;
 	lane->hdrs_mapped = true;
@@ -360,9 +363,9 @@ void rchar_lane_rx_drained(struct rchar_lane *lane)
 	spin_lock_bh(&lane->rx_lock);
 	rx_set(&lane->rx, false, 0);
 	spin_unlock_bh(&lane->rx_lock);
-	for (i = 0; i < RCHAR_LANE_DEPTH; i++)
+	for (i = 0; i < lane->depth; i++)
 		rchar_rxbuf_empty(&lane->rxbufs[i], dev);
 	if (lane->hdrs_mapped)
-		rchar_dma_unmap(dev, lane->hdrs_dma, RCHAR_LANE_DEPTH * sizeof(*lane->hdrs),
+		rchar_dma_unmap(dev, lane->hdrs_dma, lane->depth * sizeof(*lane->hdrs),
 				DMA_FROM_DEVICE);
 }

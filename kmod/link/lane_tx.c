@@ -18,11 +18,8 @@
  */
 bool rchar_lane_tx_room(struct rchar_lane *lane)
 {
-	u16 max = lane->encrypted ? min_t(u16, RCHAR_LANE_SEALED, lane->limits.frames) :
-				    lane->limits.frames;
-
 	lockdep_assert_held(lane->sq.lock);
-	return lane->sq.open && !lane->tx.sealing && lane->tx.used < max &&
+	return lane->sq.open && !lane->tx.sealing && lane->tx.used < lane->limits.frames &&
 	       rchar_credit_may_send(&lane->tx.credit);
 }
 

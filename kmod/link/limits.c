@@ -23,14 +23,14 @@ static u32 said(int value, enum rchar_limit limit)
 }
 
 /* Divide the send queue; half of the completion queue is for each queue. */
-static void share_queues(struct rchar_limits *l, u32 wr)
+static void share_queues(struct rchar_limits *l, u32 wr, u16 depth)
 {
-	u32 most = RCHAR_LANE_SQ + RCHAR_LANE_ONESIDED;
+	u32 most = depth + RCHAR_LANE_ONESIDED;
 	u32 left = min(wr - EXTRA_WR, most);
 
 	l->onesided = left * RCHAR_LANE_ONESIDED / most;
 	l->frames = left - l->onesided;
-	l->depth = min_t(u32, RCHAR_LANE_DEPTH, wr - 1);
+	l->depth = min_t(u32, depth, wr - 1);
 }
 
 /*
@@ -76,12 +76,13 @@ static int too_low(struct ib_device *dev, const char *attribute, u32 value, u32 
  * @limits: set
  * @dev: the device
  * @port: port of the device
+ * @depth: the most receive buffers, and frames in the send queue, that the lane may have
  *
  * Context: process.
  * Return: 0; -ENOMEM; -EOPNOTSUPP when the device cannot carry a lane. The log names the attribute
  * then.
  */
-int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 port)
+int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 port, u16 depth)
 {
 	const struct ib_device_attr *attrs = &dev->attrs;
 	u32 send_sge = said(attrs->max_send_sge, RCHAR_LIMIT_SEND_SGE);
@@ -98,7 +99,7 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 		return too_low(dev, "max_qp_wr", wr, EXTRA_WR + WR_MIN);
 	if (cqe / 2 < EXTRA_WR + WR_MIN)
 		return too_low(dev, "max_cqe", cqe, 2 * (EXTRA_WR + WR_MIN));
-	share_queues(limits, min(wr, cqe / 2));
+	share_queues(limits, min(wr, cqe / 2), depth);
 	fit_frames(limits, send_sge, recv_sge);
 	limits->read_sge = clamp_t(u32, said(attrs->max_sge_rd, RCHAR_LIMIT_SGE_RD), 1,
 				   limits->write_sge);

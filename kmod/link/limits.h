@@ -10,12 +10,8 @@
 
 struct ib_device;
 
-/* Receive buffers of a busy lane: 2 MiB with 64 KiB frames. */
-#define RCHAR_LANE_DEPTH     32
 /* Receive buffers of an idle lane, which are small: 32 KiB. */
 #define RCHAR_LANE_IDLE	     8
-/* Frames that the send queue holds at most. */
-#define RCHAR_LANE_SQ	     32
 /* RDMA READs in flight that this host requests for each direction. */
 #define RCHAR_LANE_RD_ATOMIC 16
 /* One-sided work requests that may be in the send queue at once: all READs, and some WRITEs. */
@@ -65,7 +61,7 @@ struct rchar_limits {
 	bool keyless_reads;
 };
 
-int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 port);
+int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 port, u16 depth);
 u32 rchar_limits_send_wr(const struct rchar_limits *limits);
 
 #endif /* RCHAR_LIMITS_H */

@@ -160,13 +160,13 @@ rchar_perf_measures() {
 }
 
 # Both directions of a channel are busy until the lane has as many buffers as it may.
-grown_by() { # CHANNEL SEED
+grown_by() { # CHANNEL SEED [BUFFERS]
 	local here
 
 	rio duplex "/dev/rchar/$1" "$2" 33554432 &
 	here=$!
 	on b rio duplex "/dev/rchar/$1" $(($2 + 1)) 33554432 &
-	until_true has_buffers 32
+	until_true has_buffers "${3:-32}"
 	wait $!
 	wait $here
 }
@@ -283,7 +283,34 @@ receive_buffers_follow_use() {
 	rchar del grow
 }
 
-plan 19
+depth() { # FRAMES: of lanes that connect from now on
+	local host
+
+	for host in a b; do
+		on $host "echo $1 >/sys/module/rdma_char/parameters/depth"
+	done
+}
+
+depth_bounds_the_receive_buffers() {
+	depth 128
+	rchar add deep stream listen 10.0.0.1 window 16m
+	on b rchar -w $limit add deep stream connect 10.0.0.1 keepalive 247s window 16m
+	grown_by deep 60 128
+	on b rchar del deep
+	until_true has_buffers 8
+	depth 8
+	on b rchar -w $limit add deep stream connect 10.0.0.1 keepalive 246s window 16m
+	grown_by deep 62 8
+	[ "$(most_buffers)" = 8 ]
+	depth 32
+	expect_status 1 depth 7 2>/dev/null
+	expect_status 1 depth 129 2>/dev/null
+	[ "$(cat /sys/module/rdma_char/parameters/depth)" = 32 ]
+	on b rchar del deep
+	rchar del deep
+}
+
+plan 20
 run link_comes_up
 run link_local_addresses_connect
 run sizes_around_borders
@@ -300,6 +327,7 @@ run rchar_perf_measures
 run check_finds_the_way
 run receive_buffers_follow_use
 run memory_pressure_takes_idle_buffers_back
+run depth_bounds_the_receive_buffers
 run a_window_grows_as_the_path_needs
 run priority_is_a_share_of_the_link
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
