@@ -59,7 +59,8 @@ TITLES = {
     "forward": "One connection of a program that uses TCP",
     "idle": "Idle",
     "worst": "An honest session of one machine, while another or its programs do their worst",
-    "count": "Instructions of both ends, kernel and programs, for one operation",
+    "count": "Instructions of both ends, kernel and programs, for one operation; of ours, also those "
+             "inside the module, by samples of where the instructions are",
 }
 # Spread, of the median, from which a value says little.
 NOISY = 0.5
