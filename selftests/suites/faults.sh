@@ -89,7 +89,7 @@ links_reset_again_and_again() {
 	# A fast machine is soon done.
 	for round in 1 2 3 4 5; do
 		[ $n -lt 5 ] || break
-		traffic $((1073741824 / part)) $((10000 / part))
+		traffic $((268435456 / part)) $((2500 / part))
 		id=$(rchar link | sed -n 's/: from.*//p')
 		while on_its_way; do
 			# So often: something gets through in between.
@@ -97,7 +97,7 @@ links_reset_again_and_again() {
 			rchar link reset "$id" 2>/dev/null || true
 			n=$((n + 1))
 		done
-		arrived $((1073741824 / part)) $((10000 / part))
+		arrived $((268435456 / part)) $((2500 / part))
 		note "round $round: $n resets"
 	done
 	numbers
@@ -109,12 +109,12 @@ peer_paused_past_the_keepalive() {
 	local bytes
 
 	bytes=$(counter a 'rchar -j stats pipe' rx_bytes)
-	traffic $((1073741824 / part)) 100
+	traffic $((268435456 / part)) 100
 	until_true eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt $((bytes + 1000000)) ]'
 	vm-host pause b 24
 	until_true eval 'rchar -j link | grep -q "\"reason\":\"\(keepalive\|qp-error\)"'
 	note "noticed: $(rchar -j link | grep -o '"reason":"[^"]*"')"
-	arrived $((1073741824 / part)) 100
+	arrived $((268435456 / part)) 100
 	numbers
 }
 
