@@ -238,10 +238,15 @@ int rchar_channel_set_acl(struct rchar_channel *channel, struct rchar_acl *acl)
 			return ret;
 		}
 	}
+	if (link)
+		rchar_channel_unfollow(channel);
 	admin_swap_acl(channel, acl, link);
 	if (link) {
 		/* rchar_channel_state() may be looking at the old link. */
 		synchronize_rcu();
+		rchar_channel_follow(channel);
+		/* The new link may have changed before. */
+		rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_STATE_NTF);
 		rchar_link_unuse(old_link);
 	} else if (channel->listener) {
 		deny_sessions(channel, acl);

@@ -18,9 +18,10 @@
 #include "acl.h"
 #include "type.h"
 
-static DEFINE_MUTEX(channels_mutex);  /* protects both tables, and the settings */
+static DEFINE_MUTEX(channels_mutex);  /* protects the tables, and the settings */
 static DEFINE_XARRAY_ALLOC(channels); /* by id; lookups under RCU */
 static DEFINE_HASHTABLE(names, 10);   /* by name: each frame of a peer may cause a lookup */
+static DEFINE_HASHTABLE(ways, 10);    /* by listener or link, of which each change is an event */
 static dev_t first_dev;
 static struct class channel_class = { .name = "rchar" };
 
@@ -320,6 +321,38 @@ int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack 
 	return ret;
 }
 
+/* The listener or link of a channel, only to compare it. */
+static const void *way_of(const struct rchar_channel *channel)
+{
+	const struct rchar_listener *listener = READ_ONCE(channel->listener);
+
+	return listener ? (const void *)listener : READ_ONCE(channel->link);
+}
+
+/**
+ * rchar_channel_follow() - from now on, events of the channel's listener or link are told
+ * @channel: the channel; after rchar_channel_unfollow(), a grace period of RCU has passed
+ *
+ * Context: with rchar_channel_config_lock().
+ */
+void rchar_channel_follow(struct rchar_channel *channel)
+{
+	lockdep_assert_held(&channels_mutex);
+	hash_add_rcu(ways, &channel->way_entry, (unsigned long)way_of(channel));
+}
+
+/**
+ * rchar_channel_unfollow() - undo rchar_channel_follow()
+ * @channel: the channel
+ *
+ * Context: with rchar_channel_config_lock().
+ */
+void rchar_channel_unfollow(struct rchar_channel *channel)
+{
+	lockdep_assert_held(&channels_mutex);
+	hash_del_rcu(&channel->way_entry);
+}
+
 /**
  * rchar_channel_enlist() - add a channel to the tables
  * @channel: after rchar_channel_reserve(); the tables take over the caller's reference
@@ -331,6 +364,7 @@ void rchar_channel_enlist(struct rchar_channel *channel)
 	lockdep_assert_held(&channels_mutex);
 	xa_store(&channels, channel->id, channel, GFP_KERNEL); /* reserved: cannot fail */
 	hash_add_rcu(names, &channel->name_entry, channel_hash_of(channel->config.name));
+	rchar_channel_follow(channel);
 }
 
 /**
@@ -344,6 +378,7 @@ void rchar_channel_unlist(struct rchar_channel *channel)
 	lockdep_assert_held(&channels_mutex);
 	xa_erase(&channels, channel->id);
 	hash_del_rcu(&channel->name_entry);
+	rchar_channel_unfollow(channel);
 }
 
 /* ---- state ---- */
@@ -417,15 +452,13 @@ enum rchar_channel_state rchar_channel_state(struct rchar_channel *channel,
  * Send an event for each channel of a listener or link. The walk uses RCU and not the mutex: a link
  * may change while a channel is being added.
  */
-static void tell_changed(struct rchar_listener *listener, struct rchar_link *link)
+static void tell_changed(const void *way)
 {
 	struct rchar_channel *channel;
-	unsigned long id;
 
 	rcu_read_lock();
-	xa_for_each(&channels, id, channel)
-		if ((listener && READ_ONCE(channel->listener) == listener) ||
-		    (link && READ_ONCE(channel->link) == link))
+	hash_for_each_possible_rcu(ways, channel, way_entry, (unsigned long)way)
+		if (way_of(channel) == way)
 			rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_STATE_NTF);
 	rcu_read_unlock();
 }
@@ -436,7 +469,7 @@ static void tell_changed(struct rchar_listener *listener, struct rchar_link *lin
  */
 void rchar_channel_listener_changed(struct rchar_listener *listener)
 {
-	tell_changed(listener, NULL);
+	tell_changed(listener);
 }
 
 /**
@@ -445,7 +478,7 @@ void rchar_channel_listener_changed(struct rchar_listener *listener)
  */
 void rchar_channel_link_changed(struct rchar_link *link)
 {
-	tell_changed(NULL, link);
+	tell_changed(link);
 }
 
 /**

@@ -105,6 +105,7 @@ struct rchar_config {
  * @cdev: character device; an open file holds a reference to @cdev, and @cdev one to @dev
  * @rcu: for kfree_rcu(): peers' requests look channels up under RCU
  * @name_entry: entry of the table of names
+ * @way_entry: entry of the table of listeners and links
  * @id: index in the table of channels, and minor number
  * @net: network namespace in which the channel was added; the channel holds a reference
  * @config: configuration; the settings that can change are written under the channels' mutex
@@ -134,6 +135,7 @@ struct rchar_channel {
 	struct cdev cdev;
 	struct rcu_head rcu;
 	struct hlist_node name_entry;
+	struct hlist_node way_entry;
 	u32 id;
 	struct net *net;
 	struct rchar_config config;
@@ -159,6 +161,8 @@ struct rchar_channel {
 struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
 					   const struct rchar_type *type, struct rchar_acl *acl);
 int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack);
+void rchar_channel_follow(struct rchar_channel *channel);
+void rchar_channel_unfollow(struct rchar_channel *channel);
 void rchar_channel_enlist(struct rchar_channel *channel);
 void rchar_channel_unlist(struct rchar_channel *channel);
 struct rchar_channel *rchar_channel_find_locked(struct net *net, const char *name);
