@@ -53,8 +53,8 @@ bool rchar_pace_begin(struct rchar_pace *pace, bool again)
 
 	spin_lock_bh(&pace_lock);
 	now = pace->has_turn || take_turn(pace);
-	if (!now && list_empty(&pace->entry))
-		list_add_tail(&pace->entry, &pace->account->waiting_attempts[again]);
+	if (!now && (list_empty(&pace->entry) || !again))
+		list_move_tail(&pace->entry, &pace->account->waiting_attempts[again]);
 	spin_unlock_bh(&pace_lock);
 	return now;
 }
