@@ -41,9 +41,8 @@ static const struct kernel_param_ops depth_ops = {
 
 static unsigned int depth = 32;
 module_param_cb(depth, &depth_ops, &depth, 0644);
-MODULE_PARM_DESC(
-	depth,
-	"frames on their way, in each direction of each connection made from now on, 8 to 128");
+MODULE_PARM_DESC(depth,
+		 "frames on their way, in each direction of each lane of new links, 8 to 128");
 
 /* Limit of the default of host_lanes. */
 #define LANES_MAX 4096
@@ -416,7 +415,7 @@ static u64 lanes_max(void)
 }
 
 /**
- * rchar_account_lane_depth() - return the most receive buffers that a new lane may have
+ * rchar_account_lane_depth() - return the most receive buffers of a lane of a new link
  *
  * As many frames may be in its send queue. On an encrypted lane, each of those has a sealed copy
  * until its completion, so a peer that takes no frames keeps so many copies alive.

@@ -14,7 +14,7 @@
 #include <linux/workqueue.h>
 #include "compat/compat.h"
 
-/* Maximum number of free chunks kept per node: about what two busy sessions have in flight. */
+/* Maximum number of free chunks kept per node: about what two busy lanes have in flight. */
 #define KEPT_MAX (SZ_4M / RCHAR_CHUNK_SIZE)
 /* Period after which free chunks that were not needed return to the page allocator. */
 #define IDLE_MS	 1000

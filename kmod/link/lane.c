@@ -202,6 +202,7 @@ static void lane_sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
  * @flow: the flow that the lane will carry
  * @flow_lock: lock of @flow; protects the send queue
  * @index: index of the lane in the link
+ * @depth: the most receive buffers, and frames in the send queue
  * @initiator: this host sends the connection request
  *
  * Context: process.
@@ -209,7 +210,7 @@ static void lane_sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
  * rchar_lane_start(). Before that, rchar_lane_put() frees the lane.
  */
 struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow *flow,
-				     spinlock_t *flow_lock, u8 index, bool initiator)
+				     spinlock_t *flow_lock, u8 index, u16 depth, bool initiator)
 {
 	struct rchar_lane *lane = kzalloc(sizeof(*lane), GFP_KERNEL);
 	int i;
@@ -224,6 +225,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	lane->link = link;
 	lane->flow = flow;
 	lane->index = index;
+	lane->depth = depth;
 	lane->initiator = initiator;
 	lane->state = RCHAR_LANE_INIT;
 	lane->last_rx = jiffies;

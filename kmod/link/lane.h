@@ -296,7 +296,7 @@ struct rchar_lane {
 };
 
 struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow *flow,
-				     spinlock_t *flow_lock, u8 index, bool initiator);
+				     spinlock_t *flow_lock, u8 index, u16 depth, bool initiator);
 void rchar_lane_put(struct rchar_lane *lane);
 void rchar_lane_start(struct rchar_lane *lane);
 void rchar_lane_connect(struct rchar_lane *lane);

@@ -199,18 +199,18 @@ void rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
  * @fresh: set to the credits to grant for these buffers
  *
  * Context: any but hard interrupt, with the flow's lock held.
- * Return: the number of receive buffers at present.
+ * Return: the number of receive buffers at present, of those that may stay.
  */
 u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh)
 {
-	u16 most;
+	u16 now;
 
 	spin_lock_bh(&lane->rx_lock);
 	*fresh = lane->rx.fresh;
 	lane->rx.fresh = (struct rchar_credits){};
-	most = lane->rx.most;
+	now = min(lane->rx.nr, lane->rx.most);
 	spin_unlock_bh(&lane->rx_lock);
-	return most;
+	return now;
 }
 
 /**
@@ -257,7 +257,6 @@ int rchar_lane_rx_init(struct rchar_lane *lane)
 	INIT_LIST_HEAD(&lane->rx.idle);
 	INIT_WORK(&lane->refill_work, refill_work);
 	BUILD_BUG_ON(RCHAR_DEPTH_MIN < RCHAR_LANE_IDLE || RCHAR_DEPTH_MAX > RCHAR_WIRE_CREDITS_MAX);
-	lane->depth = rchar_account_lane_depth();
 	lane->rxbufs = kcalloc(lane->depth, sizeof(*lane->rxbufs), GFP_KERNEL);
 	lane->hdrs = kcalloc(lane->depth, sizeof(*lane->hdrs), GFP_KERNEL);
 	if (!lane->rxbufs || !lane->hdrs)

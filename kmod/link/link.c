@@ -280,7 +280,7 @@ struct rchar_lane *rchar_link_new_lane(struct rchar_link *link, u8 index)
 	struct rchar_lane *lane;
 
 	rchar_link_get(link);
-	lane = rchar_lane_create(link, flow, &flow->lock, index, link->initiator);
+	lane = rchar_lane_create(link, flow, &flow->lock, index, link->depth, link->initiator);
 	if (lane)
 		lane->encrypted = link->encrypted;
 	return lane;
@@ -494,6 +494,7 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	if (!link->account)
 		goto err_free;
 	link->nr_lanes = nr_lanes;
+	link->depth = rchar_account_lane_depth();
 	link->initiator = initiator;
 	link->id = id;
 	link->local = ends->local;

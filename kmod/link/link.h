@@ -140,6 +140,8 @@ struct rchar_endpoint {
  * @failures: consecutive failed attempts
  * @next_at: jiffies of the next attempt
  * @nr_lanes: lanes of the link: all connect, or none. The initiator chooses the number.
+ * @depth: depth of each lane, see rchar_account_lane_depth(). A link keeps the depth with which its
+ *	   lanes were counted.
  * @lanes: slots for lanes; NULL for an empty slot
  * @accepting: acceptor: lanes whose handshake is not complete, and which have no slot yet
  * @account: account of the peer's address, which counts the memory that the peer occupies
@@ -189,6 +191,7 @@ struct rchar_link {
 	u32 failures;
 	unsigned long next_at;
 	u8 nr_lanes;
+	u16 depth;
 	struct rchar_lane *lanes[RCHAR_WIRE_LANES_MAX];
 	struct list_head accepting;
 	struct rchar_account *account;

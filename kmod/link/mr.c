@@ -8,7 +8,7 @@
 #define POOL_MAX 16
 
 /* Time limit for a registration, including everything posted before. As for the keepalive: on any
- * network worth RDMA, 8 MiB are transferred in this time.
+ * network worth RDMA, what a send queue holds is transferred in this time.
  */
 #define REG_MS 15000
 
