@@ -64,7 +64,7 @@ tools: ## build the tools rchar and rchar-perf
 
 .PHONY: demo
 demo: deps ## two virtual machines, a real file through two devices, and the proof
-	@$(MAKE) --no-print-directory module tools >$(BUILD)-demo.log 2>&1 || { cat $(BUILD)-demo.log; exit 1; }
+	@$(MAKE) -j$$(nproc) --no-print-directory module tools >$(BUILD)-demo.log 2>&1 || { cat $(BUILD)-demo.log; exit 1; }
 	@rm -f $(BUILD)-demo.log
 	@./selftests/demo/demo
 
