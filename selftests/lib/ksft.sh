@@ -4,10 +4,10 @@
 # 'plan N', then 'run FUNCTION' for each test; a test function fails by returning
 # non-zero, and skips with 'skip REASON'. 'finish' ends.
 #
-# With names of tests in VM_TEST, separated by commas, the others are skipped. A suite
-# whose tests share something that an earlier one makes (channels, say) names the function
-# that makes it in 'set_up'. It is called before the first test that wants it, and again
-# after a test that failed; it may be one of the tests.
+# With names of tests in VM_TEST, separated by commas, the others are skipped; with some in
+# VM_WITHOUT, those. A suite whose tests share something that an earlier one makes (channels,
+# say) names the function that makes it in 'set_up'. It is called before the first test that
+# wants it, and again after a test that failed; it may be one of the tests.
 ksft_n=0
 ksft_failed=0
 ksft_left_out=0
@@ -36,7 +36,9 @@ newest_headers() { (cd /lib/modules && ls -d -- */build) | sed 's|/build||' | so
 # What a test measured: shown with its result, whatever that is.
 note() { echo "$*" >>"$ksft_notes"; }
 
-is_wanted() { [ -z "${VM_TEST:-}" ] || [[ ,$VM_TEST, == *,"$1",* ]]; }
+is_wanted() {
+	[[ ,${VM_WITHOUT:-}, != *,"$1",* ]] && { [ -z "${VM_TEST:-}" ] || [[ ,$VM_TEST, == *,"$1",* ]]; }
+}
 
 # The trap of a command that fails, and so ends its test: which, where, and who called.
 # In a command substitution, or in the background, a failure is nobody's yet.
