@@ -14,6 +14,8 @@ namespace {
 
 // How often a flow moves bytes before the others have their turn.
 constexpr int max_rounds = 16;
+// Behind so few bytes there is most likely nothing more, and the loop tells when there is.
+constexpr ssize_t few = 16 << 10;
 
 // A connection that failed ends with a reset where that exists: not like one that is complete.
 void reset_on_close(int fd)
@@ -106,7 +108,7 @@ void Relay::again()
 	if (connecting_)
 		try_next("");
 	else
-		ready(0);
+		ready(nullptr, 0);
 }
 
 void Relay::watch(End *end)
@@ -149,11 +151,14 @@ bool Relay::connected(uint32_t events)
 	return true;
 }
 
-void Relay::ready(uint32_t events)
+// END: which one; without, whatever may move moves.
+void Relay::ready(const End *end, uint32_t events)
 {
 	if (ended_ || paused_ || (connecting_ && !connected(events)))
 		return;
 	for (Flow *flow : {&out_, &back_}) {
+		if (end && end != (flow->wait == Wait::sink ? flow->sink : flow->source))
+			continue;
 		pump(flow);
 		if (ended_)
 			return;
@@ -216,7 +221,9 @@ ssize_t Relay::fill(Flow *flow)
 
 void Relay::pump_some(Flow *flow)
 {
-	for (int i = 0; i < max_rounds; i++) {
+	bool last = false;
+
+	for (int i = 0; i < max_rounds && !(last && !flow->pipe->held()); i++) {
 		ssize_t n;
 
 		if (!flow->pipe->held()) {
@@ -232,6 +239,7 @@ void Relay::pump_some(Flow *flow)
 				fail(to_.text() + ": " + strerror(errno));
 				return;
 			}
+			last = n > 0 && n < few;
 			continue;
 		}
 		flow->wait = Wait::sink;

@@ -27,7 +27,7 @@ private:
 	struct End : Watcher {
 		explicit End(Relay *r) : relay(r) {}
 		void take(Fd f);
-		void ready(uint32_t events) override { relay->ready(events); }
+		void ready(uint32_t events) override { relay->ready(this, events); }
 		Relay *relay;
 		Fd fd;
 		bool is_socket = false;
@@ -40,7 +40,7 @@ private:
 		Wait wait = Wait::source;
 	};
 
-	void ready(uint32_t events);
+	void ready(const End *end, uint32_t events);
 	void try_next(std::string error);
 	void open_far();
 	void pause(unsigned int ms);
