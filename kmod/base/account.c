@@ -2,12 +2,12 @@
 #include "account.h"
 #include <linux/hashtable.h>
 #include <linux/mm.h>
-#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include "addr.h"
+#include "param.h"
 
 static unsigned int peer_memory = 48;
 module_param(peer_memory, uint, 0644);
@@ -29,18 +29,12 @@ MODULE_PARM_DESC(
 	host_lanes,
 	"connections accepted from all peers with a key, and from all others; 0: by memory");
 
-static int set_depth(const char *value, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(value, param, RCHAR_DEPTH_MIN, RCHAR_DEPTH_MAX);
-}
-
-static const struct kernel_param_ops depth_ops = {
-	.set = set_depth,
-	.get = param_get_uint,
+static struct rchar_param depth = {
+	.value = 32,
+	.least = RCHAR_DEPTH_MIN,
+	.most = RCHAR_DEPTH_MAX,
 };
-
-static unsigned int depth = 32;
-module_param_cb(depth, &depth_ops, &depth, 0644);
+module_param_cb(depth, &rchar_param_ops, &depth, 0644);
 MODULE_PARM_DESC(depth,
 		 "frames on their way, in each direction of each lane of new links, 8 to 128");
 
@@ -408,7 +402,7 @@ bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned in
  */
 static u64 lanes_max(void)
 {
-	u64 fit = totalram_pages() / 4 / DIV_ROUND_UP(READ_ONCE(depth) * SZ_64K, PAGE_SIZE);
+	u64 fit = totalram_pages() / 4 / DIV_ROUND_UP(READ_ONCE(depth.value) * SZ_64K, PAGE_SIZE);
 
 	fit = max_t(u64, min_t(u64, fit, LANES_MAX), READ_ONCE(peer_lanes));
 	return READ_ONCE(host_lanes) ?: fit;
@@ -422,7 +416,7 @@ static u64 lanes_max(void)
  */
 u16 rchar_account_lane_depth(void)
 {
-	return READ_ONCE(depth);
+	return READ_ONCE(depth.value);
 }
 
 /**

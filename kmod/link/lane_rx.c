@@ -2,7 +2,6 @@
 /* The receive queue of a lane: post receive buffers, refill them, take them back. */
 #include "lane_priv.h"
 #include <linux/slab.h>
-#include "base/account.h"
 #include "base/inject.h"
 #include "dma.h"
 #include "pressure.h"
@@ -256,7 +255,6 @@ int rchar_lane_rx_init(struct rchar_lane *lane)
 	INIT_LIST_HEAD(&lane->refill);
 	INIT_LIST_HEAD(&lane->rx.idle);
 	INIT_WORK(&lane->refill_work, refill_work);
-	BUILD_BUG_ON(RCHAR_DEPTH_MIN < RCHAR_LANE_IDLE || RCHAR_DEPTH_MAX > RCHAR_WIRE_CREDITS_MAX);
 	lane->rxbufs = kcalloc(lane->depth, sizeof(*lane->rxbufs), GFP_KERNEL);
 	lane->hdrs = kcalloc(lane->depth, sizeof(*lane->hdrs), GFP_KERNEL);
 	if (!lane->rxbufs || !lane->hdrs)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "link.h"
-#include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -9,6 +8,7 @@
 #include "base/backoff.h"
 #include "base/ledger.h"
 #include "base/notify.h"
+#include "base/param.h"
 #include "base/trace.h"
 #include "lane.h"
 #include "psk.h"
@@ -22,32 +22,12 @@ static const struct rchar_link_ops *link_ops;
 static const struct rchar_link_works *link_works;
 static atomic64_t nr_bad_frames;
 
-static int set_lanes(const char *value, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(value, param, 1, RCHAR_WIRE_LANES_MAX);
-}
-
-static const struct kernel_param_ops lanes_ops = {
-	.set = set_lanes,
-	.get = param_get_uint,
-};
-
-static unsigned int lanes = 1;
-module_param_cb(lanes, &lanes_ops, &lanes, 0644);
+static struct rchar_param lanes = { .value = 1, .least = 1, .most = RCHAR_WIRE_LANES_MAX };
+module_param_cb(lanes, &rchar_param_ops, &lanes, 0644);
 MODULE_PARM_DESC(lanes, "connections of each link that this host makes from now on, 1 to 16");
 
-static int set_keepalive(const char *value, const struct kernel_param *param)
-{
-	return param_set_uint_minmax(value, param, 1, RCHAR_KEEPALIVE_MAX);
-}
-
-static const struct kernel_param_ops keepalive_ops = {
-	.set = set_keepalive,
-	.get = param_get_uint,
-};
-
-static unsigned int keepalive = 5;
-module_param_cb(keepalive, &keepalive_ops, &keepalive, 0644);
+static struct rchar_param keepalive = { .value = 5, .least = 1, .most = RCHAR_KEEPALIVE_MAX };
+module_param_cb(keepalive, &rchar_param_ops, &keepalive, 0644);
 MODULE_PARM_DESC(keepalive,
 		 "seconds after which links made from now on ask a silent peer, 1 to 250");
 
@@ -481,7 +461,7 @@ void rchar_link_unuse(struct rchar_link *link)
 struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool initiator, u64 id)
 {
 	const struct rchar_link_settings *settings = &ends->settings;
-	u8 nr_lanes = settings->lanes ?: READ_ONCE(lanes);
+	u8 nr_lanes = settings->lanes ?: READ_ONCE(lanes.value);
 	struct rchar_link *link;
 
 	lockdep_assert_held(&rchar_links_lock);
@@ -494,6 +474,7 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	if (!link->account)
 		goto err_free;
 	link->nr_lanes = nr_lanes;
+	BUILD_BUG_ON(RCHAR_DEPTH_MIN < RCHAR_LANE_IDLE || RCHAR_DEPTH_MAX > RCHAR_WIRE_CREDITS_MAX);
 	link->depth = rchar_account_lane_depth();
 	link->initiator = initiator;
 	link->id = id;
@@ -510,7 +491,7 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	link->net = get_net(ends->net);
 	rchar_psk_get(link->psk);
 	link->encrypted = ends->encrypted;
-	link->keepalive = settings->keepalive ?: READ_ONCE(keepalive);
+	link->keepalive = settings->keepalive ?: READ_ONCE(keepalive.value);
 	link->keepalive_ms = keepalive_ms_with(link, 0);
 	if (link->psk)
 		atomic_inc(&link->psk->links);
