@@ -238,10 +238,9 @@ int rchar_channel_set_acl(struct rchar_channel *channel, struct rchar_acl *acl)
 			return ret;
 		}
 	}
-	if (link)
-		rchar_channel_unfollow(channel);
 	admin_swap_acl(channel, acl, link);
 	if (link) {
+		rchar_channel_unfollow(channel);
 		/* rchar_channel_state() may be looking at the old link. */
 		synchronize_rcu();
 		rchar_channel_follow(channel);
