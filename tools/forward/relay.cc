@@ -223,10 +223,12 @@ void Relay::pump_some(Flow *flow)
 {
 	bool last = false;
 
-	for (int i = 0; i < max_rounds && !(last && !flow->pipe->held()); i++) {
+	for (int i = 0; i < max_rounds; i++) {
 		ssize_t n;
 
 		if (!flow->pipe->held()) {
+			if (last)
+				break;
 			flow->wait = Wait::source;
 			n = fill(flow);
 			if (n == 0) {
