@@ -24,9 +24,6 @@ ours() { # ROW WHO FUNCTION [ARG]...
 	inside "$row" "$who" "$us"
 }
 
-round_trip() { ${run:-} rchar-perf latency "$1" -n 200 -j | field p50; } # ENDPOINT
-opening() { ${run:-} rchar-perf open "$1" -n 100 -j | median_of open_us; } # ENDPOINT
-
 rchar add srv stream listen 10.0.0.1
 rchar -w 10 add cli stream connect 10.0.0.1/srv >/dev/null
 rchar add pool memory listen 10.0.0.1 size 64m

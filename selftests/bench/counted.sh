@@ -30,3 +30,7 @@ bandwidth() {
 	shift 2
 	${run:-} rchar-perf bandwidth "$endpoint" -s "$size" -t 0.2 -j "$@" | field MB/s | awk -v s="$size" '{ print s / $1 }'
 }
+
+# ENDPOINT - microseconds, likewise
+round_trip() { ${run:-} rchar-perf latency "$1" -n 200 -j | field p50; }
+opening() { ${run:-} rchar-perf open "$1" -n 100 -j | median_of open_us; }

@@ -45,9 +45,8 @@ while IFS='|' read -r who prefix endpoint; do
 	for size in 1024 65536 1048576; do
 		count "stream, $size bytes" "$who" "$(run="$prefix" bandwidth "$endpoint" $size)"
 	done
-	count '64 bytes there and back' "$who" "$($prefix rchar-perf latency "$endpoint" -n 200 -j | field p50)"
-	count 'open() or connect' "$who" \
-		"$($prefix rchar-perf open "$endpoint" -n 100 -j | median_of open_us)"
+	count '64 bytes there and back' "$who" "$(run="$prefix" round_trip "$endpoint")"
+	count 'open() or connect' "$who" "$(run="$prefix" opening "$endpoint")"
 done < <(kinds 10.9.0.2)
 for size in 1024 65536; do
 	count_cipher $size
