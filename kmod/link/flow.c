@@ -586,7 +586,7 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane, stru
 	if (flow->lane == lane)
 		rchar_flow_pump(flow);
 	spin_unlock_bh(&flow->lock);
-	rchar_lane_tx_put(&reaped);
+	rchar_lane_tx_put(lane, &reaped);
 	rchar_flow_wake_flusher(flow->traffic);
 }
 

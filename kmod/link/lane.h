@@ -325,7 +325,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 bool rchar_lane_tx_seal(struct rchar_lane *lane, struct rchar_txbuf *txb,
 			struct rchar_sealbuf *buf);
 void rchar_lane_tx_fail(struct rchar_lane *lane, enum rchar_reason reason);
-void rchar_lane_tx_put(struct list_head *reaped);
+void rchar_lane_tx_put(struct rchar_lane *lane, struct list_head *reaped);
 
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane);
 

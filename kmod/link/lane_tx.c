@@ -347,7 +347,8 @@ void rchar_lane_tx_post(struct rchar_lane *lane)
  * rchar_lane_tx_reap() - remove completed frames from the send queue
  * @lane: the lane
  * @upto: the last completed frame; NULL for all frames, after a drain
- * @reaped: collects frames for rchar_lane_tx_put(), which is called without the lock
+ * @reaped: collects frames for rchar_lane_tx_put(), which is called without the lock. No frame is
+ *	    posted again before: another lane attaches after this one has been drained.
  */
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struct list_head *reaped)
 {
@@ -357,11 +358,11 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struc
 	lockdep_assert_held(lane->sq.lock);
 	list_for_each_entry_safe(txb, tmp, &lane->tx.posted, posted) {
 		bytes += bytes_of(txb);
-		rchar_txbuf_unmap(txb, lane->cm_id->device);
 		lane->tx.used -= txb->nr_wrs;
 		rchar_sq_end(&lane->sq);
 		if (txb->reserved) {
 			list_del_init(&txb->posted);
+			rchar_txbuf_unmap(txb, lane->cm_id->device);
 			txb->busy = false;
 			rchar_txbuf_put(txb); /* never the last reference */
 		} else {
@@ -374,15 +375,21 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struc
 }
 
 /**
- * rchar_lane_tx_put() - drop the references of the send queue, without &rchar_sq.lock
+ * rchar_lane_tx_put() - unmap frames and drop the references of the send queue
+ * @lane: the lane
  * @reaped: from rchar_lane_tx_reap()
+ *
+ * With an IOMMU, to unmap takes long.
+ *
+ * Context: any but hard interrupt, without &rchar_sq.lock.
  */
-void rchar_lane_tx_put(struct list_head *reaped)
+void rchar_lane_tx_put(struct rchar_lane *lane, struct list_head *reaped)
 {
 	struct rchar_txbuf *txb;
 
 	while ((txb = list_first_entry_or_null(reaped, struct rchar_txbuf, posted))) {
 		list_del_init(&txb->posted);
+		rchar_txbuf_unmap(txb, lane->cm_id->device);
 		rchar_txbuf_put(txb);
 	}
 }
@@ -449,5 +456,5 @@ void rchar_lane_tx_drained(struct rchar_lane *lane)
 	spin_lock_bh(lane->sq.lock);
 	rchar_lane_tx_reap(lane, NULL, &reaped);
 	spin_unlock_bh(lane->sq.lock);
-	rchar_lane_tx_put(&reaped);
+	rchar_lane_tx_put(lane, &reaped);
 }

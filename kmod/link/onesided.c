@@ -127,6 +127,7 @@ static enum dma_data_direction direction(const struct rchar_io *io)
 	return io->write ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 }
 
+/* Without effect when it has been done. */
 static void onesided_unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
 {
 	while (r->nr--)
@@ -493,6 +494,9 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 		WRITE_ONCE(lane->last_rx, jiffies);
 		WRITE_ONCE(flow->traffic->progress_at, jiffies);
 	}
+	/* With an IOMMU, this takes long; nobody else uses the request yet. */
+	if (r->io)
+		onesided_unmap(r, lane->cm_id->device);
 	spin_lock_bh(&flow->lock);
 	/* When a connection breaks, soft-iWARP in Linux 6.1 flushes some READs twice: from its
 	 * queue of READs and from the send queue. No request reuses the slot in between, because
