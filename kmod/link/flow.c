@@ -332,7 +332,8 @@ void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 }
 
 /* The last frame of the same sender that waits, when it has room for the bytes of @txb, or NULL. */
-static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rchar_txbuf *txb)
+static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rchar_txbuf *txb,
+				      u32 max)
 {
 	struct rchar_txbuf *last;
 
@@ -341,8 +342,7 @@ static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rcha
 		return NULL;
 	last = list_last_entry(&txb->sender->unsent, struct rchar_txbuf, queue);
 	if (last->hdr.op != RCHAR_OP_DATA || last->hdr.flags & RCHAR_FRAME_INSTEAD ||
-	    rchar_txbuf_room(last) < txb->hdr.len ||
-	    last->hdr.len + txb->hdr.len > READ_ONCE(flow->traffic->tx_max))
+	    rchar_txbuf_room(last) < txb->hdr.len || last->hdr.len + txb->hdr.len > max)
 		return NULL;
 	return last;
 }
@@ -352,6 +352,7 @@ static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rcha
  * @flow: the flow
  * @txb: a DATA frame without chunks. The lock of its session is held, so no other data of the
  *	 session can be queued in between.
+ * @max: payload bytes that a frame of the session may have
  *
  * Many small writes to a link that is busy or down thus share few frames. A frame that has been
  * posted keeps its contents: the peer may have received the frame.
@@ -360,13 +361,13 @@ static struct rchar_txbuf *appendable(struct rchar_flow *flow, const struct rcha
  * Return: true when the flow takes over the caller's reference; false when another frame carries
  * the bytes.
  */
-bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb)
+bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb, u32 max)
 {
 	struct rchar_txbuf *last;
 	LIST_HEAD(frames);
 
 	spin_lock_bh(&flow->lock);
-	last = appendable(flow, txb);
+	last = appendable(flow, txb, max);
 	if (last) {
 		rchar_txbuf_append(last, txb->data, txb->hdr.len);
 		last->end = txb->end;

@@ -82,7 +82,7 @@ unsigned int rchar_flow_take_unsent(struct rchar_flow *flow, struct rchar_sender
 bool rchar_flow_cancel_reg(struct rchar_flow *flow, struct rchar_txbuf *txb,
 			   struct rchar_txbuf_reg *reg, __le32 *attempt);
 void rchar_flow_want_ack(struct rchar_flow *flow, struct rchar_sender *sender);
-bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb);
+bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb, u32 max);
 enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow, struct rchar_lane *lane,
 					  const struct rchar_hdr *hdr, struct rchar_rxbuf *rxb);
 bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,

@@ -102,6 +102,7 @@ static int put_settings(struct sk_buff *skb, const struct rchar_config *c)
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_GID, from_kgid_munged(&init_user_ns, c->gid)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW, READ_ONCE(c->window)) ||
 	       nla_put_u32(skb, RCHAR_A_CHANNEL_WINDOW_MAX, READ_ONCE(c->window_max)) ||
+	       nla_put_u32(skb, RCHAR_A_CHANNEL_FRAME, READ_ONCE(c->frame)) ||
 	       (c->type == RCHAR_TYPE_STREAM &&
 		nla_put_u32(skb, RCHAR_A_CHANNEL_RENDEZVOUS_MIN, READ_ONCE(c->rendezvous_min))) ||
 	       (max_message && nla_put_u32(skb, RCHAR_A_CHANNEL_MAX_MESSAGE, max_message)) ||

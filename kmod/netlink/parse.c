@@ -19,6 +19,7 @@
 #define SETTINGS_POLICY						\
 	[RCHAR_A_CHANNEL_WINDOW] = { .type = NLA_U32 },		\
 	[RCHAR_A_CHANNEL_WINDOW_MAX] = { .type = NLA_U32 },	\
+	[RCHAR_A_CHANNEL_FRAME] = { .type = NLA_U32 },		\
 	[RCHAR_A_CHANNEL_BACKLOG] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_OPEN_TIMEOUT_MS] = { .type = NLA_U32 },	\
 	[RCHAR_A_CHANNEL_RECOVERY_TIMEOUT_MS] = { .type = NLA_U32 },	\
@@ -221,6 +222,8 @@ static const struct setting {
 	  RCHAR_WINDOW_MAX, "window must be 64k to 256m" },
 	{ RCHAR_A_CHANNEL_WINDOW_MAX, offsetof(struct rchar_config, window_max), 0,
 	  RCHAR_WINDOW_MAX, "window-max must be 0 to 256m" },
+	{ RCHAR_A_CHANNEL_FRAME, offsetof(struct rchar_config, frame), RCHAR_FRAME_MIN,
+	  RCHAR_FRAME_MAX, "frame must be 4k to 64k" },
 	{ RCHAR_A_CHANNEL_RENDEZVOUS_MIN, offsetof(struct rchar_config, rendezvous_min), 0,
 	  RCHAR_RENDEZVOUS_MIN_MAX, "rendezvous-min must be 0 to 1g" },
 	{ RCHAR_A_CHANNEL_MAX_MESSAGE, offsetof(struct rchar_config, max_message), 1,
@@ -487,6 +490,7 @@ int rchar_parse_config(struct genl_info *info, struct rchar_config *config)
 	*config = (struct rchar_config){
 		.rendezvous_min = RCHAR_RENDEZVOUS_MIN_DEFAULT,
 		.window = RCHAR_WINDOW_DEFAULT,
+		.frame = RCHAR_FRAME_MAX,
 		.backlog = RCHAR_BACKLOG_DEFAULT,
 		.open_timeout_ms = RCHAR_OPEN_TIMEOUT_MS,
 		.recovery_timeout_ms = RCHAR_RECOVERY_TIMEOUT_MS,

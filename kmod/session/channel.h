@@ -9,6 +9,7 @@
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include "base/chunk.h"
 #include "base/stats.h"
 #include "proto/wire.h"
 #include "uapi/linux/rdma_char.h"
@@ -27,6 +28,8 @@ struct rchar_type;
 #define RCHAR_RENDEZVOUS_MIN_MAX     (1u << 30)
 #define RCHAR_WINDOW_MIN	     (64u << 10)
 #define RCHAR_WINDOW_MAX	     (256u << 20)
+#define RCHAR_FRAME_MIN		     (4u << 10)
+#define RCHAR_FRAME_MAX		     RCHAR_FRAME_SIZE
 #define RCHAR_MESSAGE_DEFAULT	     (1u << 20)
 #define RCHAR_MESSAGE_MAX	     RCHAR_WIRE_MESSAGE_MAX
 #define RCHAR_BACKLOG_DEFAULT	     128
@@ -55,6 +58,7 @@ struct rchar_type;
  * @window: bytes that a session may hold unread; also the limit of bytes sent but not
  *	    acknowledged
  * @window_max: bytes to which the window of a session may grow; not more than @window: it does not
+ * @frame: longest payload of a frame with bytes that a program has written
  * @max_message: longest message, bytes; 0 unless the type is message
  * @backlog: sessions that may wait for a program's open()
  * @open_timeout_ms: how long open() waits for the peer's answer
@@ -84,6 +88,7 @@ struct rchar_config {
 	u32 rendezvous_min;
 	u32 window;
 	u32 window_max;
+	u32 frame;
 	u32 max_message;
 	u32 backlog;
 	u32 open_timeout_ms;

@@ -176,6 +176,17 @@ u32 rchar_session_frame_max(struct rchar_session *session)
 }
 
 /**
+ * rchar_session_data_max() - return the payload bytes that a frame with a program's bytes may carry
+ * @session: the session, open
+ *
+ * Return: at least RCHAR_WIRE_FRAME_MIN, at most rchar_session_frame_max().
+ */
+u32 rchar_session_data_max(struct rchar_session *session)
+{
+	return min(rchar_session_frame_max(session), READ_ONCE(session->channel->config.frame));
+}
+
+/**
  * rchar_session_write_room() - return the bytes that a program may write now
  * @session: the session
  *
@@ -320,7 +331,7 @@ int rchar_session_submit_small(struct rchar_session *session, struct rchar_txbuf
 	if (!ret) {
 		advertise_window(session);
 		session_prepare(session, txb);
-		appended = !rchar_flow_submit(session->flow, txb);
+		appended = !rchar_flow_submit(session->flow, txb, rchar_session_data_max(session));
 		if (appended)
 			rchar_session_frame_gone(session, txb);
 	}

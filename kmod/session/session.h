@@ -226,6 +226,7 @@ u32 rchar_session_tx_room(struct rchar_session *session);
 /* ---- for the types ---- */
 int rchar_session_write_error(struct rchar_session *session);
 u32 rchar_session_frame_max(struct rchar_session *session);
+u32 rchar_session_data_max(struct rchar_session *session);
 u32 rchar_session_write_room(struct rchar_session *session);
 bool rchar_session_writable(struct rchar_session *session);
 void rchar_session_wake_writers(struct rchar_session *session);

@@ -210,7 +210,7 @@ static u32 piece_max(struct rchar_session *s)
 {
 	u32 max = rchar_session_frame_max(s) - sizeof(struct rchar_wire_call);
 
-	return min_t(u32, max, RCHAR_WIRE_PIECE_MAX);
+	return min3(max, rchar_session_data_max(s), (u32)RCHAR_WIRE_PIECE_MAX);
 }
 
 /**

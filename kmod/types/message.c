@@ -112,7 +112,7 @@ static int message_build(struct rchar_session *s, struct iov_iter *from, gfp_t g
 	size_t left;
 
 	while ((left = iov_iter_count(from))) {
-		u32 len = min_t(size_t, left, rchar_session_frame_max(s));
+		u32 len = min_t(size_t, left, rchar_session_data_max(s));
 		struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_MSG, len, gfp);
 
 		if (!txb)

@@ -252,7 +252,7 @@ enum rchar_frame_error rchar_rndv_done(struct rchar_session *session, struct rch
 /* Copy the bytes into DATA frames with INSTEAD. */
 static bool rndv_out_build(struct rchar_rndv_out *b, struct list_head *frames)
 {
-	u32 done = 0, max = rchar_session_frame_max(b->session);
+	u32 done = 0, max = rchar_session_data_max(b->session);
 
 	while (done < b->len) {
 		u32 len = min(b->len - done, max), at = 0;

@@ -92,7 +92,7 @@ static ssize_t stream_read_iter(struct kiocb *iocb, struct iov_iter *to)
  */
 static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 room, gfp_t gfp)
 {
-	u32 len = min3((size_t)room, iov_iter_count(from), (size_t)rchar_session_frame_max(s));
+	u32 len = min3((size_t)room, iov_iter_count(from), (size_t)rchar_session_data_max(s));
 	u32 capacity = rchar_flow_busy(s->flow) ? max_t(u32, len, RCHAR_WIRE_FRAME_MIN) : len;
 	struct rchar_txbuf *txb;
 	LIST_HEAD(frames);

@@ -94,6 +94,12 @@ static void bad_attributes(void)
 	genl_put_u32(RCHAR_A_CHANNEL_BACKLOG, 0);
 	expect("backlog_zero", ERANGE);
 	new_channel("x");
+	genl_put_u32(RCHAR_A_CHANNEL_FRAME, 4095);
+	expect("frame_too_small", ERANGE);
+	new_channel("x");
+	genl_put_u32(RCHAR_A_CHANNEL_FRAME, 65537);
+	expect("frame_too_large", ERANGE);
+	new_channel("x");
 	genl_put_u32(RCHAR_A_CHANNEL_PRIORITY, 0);
 	expect("priority_zero", ERANGE);
 	new_channel("x");

@@ -41,7 +41,7 @@ nothing_to_do() { # FILE
 # Every setting of every type and role, none of them as a new channel has it.
 every_channel() {
 	local all="mode 0640 uid nobody gid rdma window 3m backlog 7 open-timeout 1500ms
-		recovery-timeout 5s linger 0s priority 250 window-max 5m"
+		recovery-timeout 5s linger 0s priority 250 window-max 5m frame 8k"
 
 	# shellcheck disable=SC2086 # words
 	{
@@ -140,6 +140,7 @@ has_limits() {
 apply_knows_the_limits() {
 	has_limits window 65535 64k 256m 257m stream
 	has_limits window-max - 0 256m 257m stream
+	has_limits frame 4095 4k 64k 65537 stream
 	has_limits rendezvous-min - 0 1g 1025m stream
 	has_limits max-message 0 1 64m 65m message
 	has_limits backlog 0 1 65535 65536 stream

@@ -227,6 +227,33 @@ a_window_grows_as_the_path_needs() {
 	network_as_before
 }
 
+# 16 writes of 64 KiB in one session, and then, with another setting, 16 more.
+a_write_is_cut_into_frames() {
+	local frames sum reader
+
+	rchar add cut stream listen 10.0.0.1
+	on b rchar -w $limit add cut stream connect 10.0.0.1 frame 4k
+	sha256sum </dev/rchar/cut >/tmp/cut.sum &
+	reader=$!
+	read -r -a frames < <(on b 'head -c 1048576 /dev/urandom >/tmp/cut
+		frames() { rchar -j link | grep -o "\"tx_frames\":[0-9]*" | cut -d: -f2; }
+		writes() { dd if=/tmp/cut bs=64k conv=fsync >&3 2>/dev/null; }
+		exec 3>/dev/rchar/cut
+		before=$(frames)
+		writes
+		short=$(frames)
+		rchar set cut frame 64k
+		writes
+		echo $((short - before)) $(($(frames) - short))')
+	wait $reader
+	sum=$(on b 'cat /tmp/cut /tmp/cut | sha256sum')
+	[ "$(cut -d' ' -f1 /tmp/cut.sum)" = "${sum%% *}" ]
+	# Others of the link may send a few of their own.
+	[ "${frames[0]}" -ge 256 ] && [ "${frames[1]}" -lt 128 ] || { echo "frames: ${frames[*]}"; return 1; }
+	on b rchar del cut
+	rchar del cut
+}
+
 # The network is slower than the programs, also on a busy host.
 priority_is_a_share_of_the_link() {
 	on b tc qdisc replace dev net0 root netem rate 10mbit limit 1000
@@ -310,7 +337,7 @@ depth_bounds_the_receive_buffers() {
 	rchar del deep
 }
 
-plan 20
+plan 21
 run link_comes_up
 run link_local_addresses_connect
 run sizes_around_borders
@@ -329,6 +356,7 @@ run receive_buffers_follow_use
 run memory_pressure_takes_idle_buffers_back
 run depth_bounds_the_receive_buffers
 run a_window_grows_as_the_path_needs
+run a_write_is_cut_into_frames
 run priority_is_a_share_of_the_link
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
 run delete_all

@@ -507,7 +507,7 @@ void print_help()
 	      "TYPE := stream | message | memory\n"
 	      "ADDR := IPv4 | [IPv6] | [IPv6%if] | host name; the port is 7471 unless given\n"
 	      "KEY  := window SIZE | window-max SIZE | max-message SIZE | rendezvous-min SIZE |\n"
-	      "        backlog N | open-timeout TIME | recovery-timeout TIME | linger TIME |\n"
+	      "        frame SIZE | backlog N | open-timeout TIME | recovery-timeout TIME | linger TIME |\n"
 	      "        priority N | mode OCTAL | uid USER | gid GROUP;\n"
 	      "        connect: key NAME|none, and with add: lanes N | keepalive TIME | tos N\n"
 	      "        with add: encrypt on|off\n"

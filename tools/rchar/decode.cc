@@ -109,6 +109,7 @@ void decode(const Attributes &in, Channel *out)
 	take(in, RCHAR_A_CHANNEL_GID, &out->gid);
 	take(in, RCHAR_A_CHANNEL_WINDOW, &out->window);
 	take(in, RCHAR_A_CHANNEL_WINDOW_MAX, &out->window_max);
+	take(in, RCHAR_A_CHANNEL_FRAME, &out->frame);
 	take(in, RCHAR_A_CHANNEL_MAX_MESSAGE, &out->max_message);
 	take(in, RCHAR_A_CHANNEL_RENDEZVOUS_MIN, &out->rendezvous_min);
 	take(in, RCHAR_A_CHANNEL_SIZE, &out->size);

@@ -85,6 +85,7 @@ Json json_of(const Channel &c)
 	put(&out, "gid", c.gid);
 	put(&out, "window_bytes", c.window);
 	put(&out, "window_max_bytes", c.window_max);
+	put(&out, "frame_bytes", c.frame);
 	put(&out, "max_message_bytes", c.max_message);
 	put(&out, "rendezvous_min_bytes", c.rendezvous_min);
 	put(&out, "size_bytes", c.size);

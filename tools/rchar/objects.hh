@@ -32,6 +32,7 @@ struct Channel {
 	std::optional<uint32_t> gid;
 	std::optional<uint32_t> window;
 	std::optional<uint32_t> window_max;
+	std::optional<uint32_t> frame;
 	std::optional<uint32_t> max_message;
 	std::optional<uint32_t> rendezvous_min;
 	std::optional<uint64_t> size;

@@ -110,6 +110,7 @@ std::string channel_details(const Channel &c)
 
 	if (c.window_max.value_or(0))
 		text += " window-max " + size(c.window_max);
+	text += " frame " + size(c.frame);
 	if (c.max_message)
 		text += " max-message " + size(c.max_message);
 	if (c.rendezvous_min)

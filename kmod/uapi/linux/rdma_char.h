@@ -298,6 +298,7 @@ enum rchar_channel_attr {
 	RCHAR_A_CHANNEL_TOS,			/* u32, IP type of service, or traffic class */
 	RCHAR_A_CHANNEL_PRIORITY,		/* u32, share of the link, 1 to 1000 */
 	RCHAR_A_CHANNEL_WINDOW_MAX,		/* u32, bytes to which the window may grow */
+	RCHAR_A_CHANNEL_FRAME,			/* u32, longest payload of a frame, bytes */
 
 	__RCHAR_A_CHANNEL_MAX
 };
