@@ -59,7 +59,7 @@ module: ## build the kernel module rdma_char.ko (KERNEL=, KDIR=, OFED=, DEBUG=y)
 		$(if $(OFED_USED),KBUILD_EXTRA_SYMBOLS=$(OFED)/Module.symvers) modules
 
 .PHONY: tools
-tools: ## build the tools rchar and rchar-perf
+tools: ## build the tools: rchar, rchar-perf, rchar-forward, rchar-exec
 	@$(MAKE) -C tools O=$(CURDIR)/$(BUILD)/tools
 
 .PHONY: demo
