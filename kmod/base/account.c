@@ -133,11 +133,11 @@ void rchar_account_put(struct rchar_account *account)
 	spin_unlock_bh(&accounts_lock);
 	if (!last)
 		return;
-	WARN_ON_ONCE(atomic64_read(&account->held) || atomic64_read(&account->lingering) ||
-		     atomic_read(&account->imports) || atomic_read(&account->ending_imports) ||
-		     atomic_read(&account->closing) || atomic_read(&account->waiting) ||
-		     account->lanes || account->half_open || account->attempts ||
-		     !list_empty(&account->waiting_attempts[0]) ||
+	WARN_ON_ONCE(atomic64_read(&account->held) || atomic64_read(&account->replies) ||
+		     atomic64_read(&account->lingering) || atomic_read(&account->imports) ||
+		     atomic_read(&account->ending_imports) || atomic_read(&account->closing) ||
+		     atomic_read(&account->waiting) || account->lanes || account->half_open ||
+		     account->attempts || !list_empty(&account->waiting_attempts[0]) ||
 		     !list_empty(&account->waiting_attempts[1]));
 	kfree(account);
 }
@@ -216,16 +216,38 @@ bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
 /**
  * rchar_account_hold_reply() - rchar_account_hold() for a reply, within the whole budgets
  * @account: account of the peer
- * @bytes: bytes to count
+ * @bytes: bytes to count, for rchar_account_release_reply()
  *
- * Replies are small, and may also use the eighth that is reserved for them.
+ * Replies are small, and may also use the eighth that is reserved for them. A peer's replies hold
+ * at most as much as is still free for all others, so peers that take none leave room for the
+ * replies to others, however many they are.
  *
  * Context: any but hard interrupt.
  * Return: as rchar_account_hold().
  */
 bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes)
 {
-	return account_hold(account, bytes, peer_max(), host_max());
+	u64 max = host_max(), held = atomic64_read(&host_held);
+
+	if (!add_within(&account->replies, bytes, max > held ? max - held : 0))
+		return false;
+	if (account_hold(account, bytes, peer_max(), max))
+		return true;
+	atomic64_sub(bytes, &account->replies);
+	return false;
+}
+
+/**
+ * rchar_account_release_reply() - undo rchar_account_hold_reply()
+ * @account: account of the peer
+ * @bytes: bytes given to rchar_account_hold_reply()
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_account_release_reply(struct rchar_account *account, u64 bytes)
+{
+	atomic64_sub(bytes, &account->replies);
+	rchar_account_release(account, bytes);
 }
 
 /**
@@ -469,19 +491,17 @@ void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes)
 /**
  * rchar_account_begin_accept() - count a handshake that begins
  * @account: account of the peer
- * @known: the request has the epoch of its link. Such a request is always admitted, so that others
- *	   cannot block a reconnect.
  *
  * Return: true; or false when too many handshakes are in progress, for that address or in total.
  * Nothing is counted then.
  */
-bool rchar_account_begin_accept(struct rchar_account *account, bool known)
+bool rchar_account_begin_accept(struct rchar_account *account)
 {
 	bool ok;
 
 	spin_lock_bh(&accounts_lock);
-	ok = known || (account->half_open < RCHAR_HALF_OPEN_PER_PEER &&
-		       (account->owner || half_open_lanes < RCHAR_HALF_OPEN));
+	ok = account->half_open < RCHAR_HALF_OPEN_PER_PEER &&
+	     (account->owner || half_open_lanes < RCHAR_HALF_OPEN);
 	if (ok) {
 		account->half_open++;
 		half_open_lanes += !account->owner;

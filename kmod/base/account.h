@@ -38,13 +38,15 @@ struct net;
  * @addr: the address; the port is ignored
  * @owner: the key that the peer proved to have, compared as a pointer; NULL: none
  * @held: bytes held for the peer
+ * @replies: bytes of @held that are replies
  * @lingering: bytes that programs wrote before close(), and that the peer has not acknowledged
  * @imports: sessions that import memory of this host
  * @ending_imports: sessions of @imports that are DEAD and still have their registrations
  * @closing: sessions that linger
  * @waiting: sessions that no program has opened yet
  * @lanes: lanes of accepted links; accounts_lock
- * @half_open: lanes whose handshake is not complete; accounts_lock
+ * @half_open: lanes whose handshake is not complete, without those that know the
+ *	       epoch of their link; accounts_lock
  * @attempts: links of this host that have the turn to connect to the peer; for link/pace.c
  * @waiting_attempts: links that wait for that, [1] those whose last attempt failed; for link/pace.c
  */
@@ -55,6 +57,7 @@ struct rchar_account {
 	struct sockaddr_storage addr;
 	const void *owner;
 	atomic64_t held;
+	atomic64_t replies;
 	atomic64_t lingering;
 	atomic_t imports;
 	atomic_t ending_imports;
@@ -73,6 +76,7 @@ void rchar_account_put(struct rchar_account *account);
 bool rchar_account_hold(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_half(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes);
+void rchar_account_release_reply(struct rchar_account *account, u64 bytes);
 void rchar_account_hold_always(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_closing(struct rchar_account *account, u64 bytes);
 bool rchar_account_hold_beyond(u64 bytes);
@@ -88,7 +92,7 @@ bool rchar_account_add_lanes(struct rchar_account *account, unsigned int lanes);
 u16 rchar_account_lane_depth(void);
 unsigned int rchar_account_lanes_per_key(void);
 void rchar_account_del_lanes(struct rchar_account *account, unsigned int lanes);
-bool rchar_account_begin_accept(struct rchar_account *account, bool known);
+bool rchar_account_begin_accept(struct rchar_account *account);
 void rchar_account_end_accept(struct rchar_account *account);
 
 bool rchar_account_leaves_room(unsigned int mine, unsigned int used, unsigned int max);

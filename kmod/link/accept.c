@@ -83,9 +83,9 @@ static struct rchar_link *find_or_create_accepted(const struct rchar_cm_request 
 
 /*
  * Requests that no HELLO follows could use up the limit for concurrent handshakes, and so prevent
- * a link from reconnecting. Only the two endpoints of a link know its epoch. The limit therefore
- * does not apply to a request with the right epoch. This exemption holds while fewer than nr_lanes
- * lanes of the link are being accepted.
+ * a link from reconnecting. Only the two endpoints of a link know its epoch. A request with the
+ * right epoch is therefore always admitted, and not counted, so that it takes no place of others.
+ * This holds while fewer than nr_lanes lanes of the link are being accepted.
  */
 static bool knows_epoch(struct rchar_link *link, const struct rchar_privdata *request)
 {
@@ -127,6 +127,7 @@ static enum rchar_reason new_lane(struct rchar_link *link,
 	const struct rchar_privdata *request = &cm_request->privdata;
 	enum rchar_reason reason = attempt_reason(link, request);
 	struct rchar_lane *lane;
+	bool known;
 
 	if (request->lanes != link->nr_lanes)
 		return RCHAR_REASON_PROTOCOL;
@@ -136,13 +137,16 @@ static enum rchar_reason new_lane(struct rchar_link *link,
 		return reason;
 	if (link->psk && is_copy(link, request))
 		return RCHAR_REASON_BUSY;
-	if (!rchar_account_begin_accept(link->account, knows_epoch(link, request)))
+	known = knows_epoch(link, request);
+	if (!known && !rchar_account_begin_accept(link->account))
 		return RCHAR_REASON_BUSY;
 	lane = rchar_link_new_lane(link, request->lane);
 	if (!lane) {
-		rchar_account_end_accept(link->account);
+		if (!known)
+			rchar_account_end_accept(link->account);
 		return RCHAR_REASON_NO_MEMORY;
 	}
+	lane->half_open = !known;
 	lane->peer = *request;
 	lane->auth.transcript = cm_request->transcript;
 	kref_get(&lane->ref); /* for the list */
@@ -188,6 +192,13 @@ enum rchar_reason rchar_link_accept(const struct rchar_cm_request *request,
 
 /* ---- HELLO ---- */
 
+/* The lane is not on the list any more. */
+static void end_accept(struct rchar_link *link, struct rchar_lane *lane)
+{
+	if (lane->half_open)
+		rchar_account_end_accept(link->account);
+}
+
 /* Move a lane from the list to its slot, after HELLO arrived. */
 static bool accepted_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 {
@@ -201,7 +212,7 @@ static bool accepted_lane_add(struct rchar_link *link, struct rchar_lane *lane)
 	}
 	spin_unlock_bh(&link->lock);
 	if (ok)
-		rchar_account_end_accept(link->account);
+		end_accept(link, lane);
 	return ok;
 }
 
@@ -343,7 +354,7 @@ bool rchar_link_stop_accepting(struct rchar_link *link, struct rchar_lane *lane)
 	cancel_work_sync(&lane->adopt_work);
 	if (!was)
 		return false;
-	rchar_account_end_accept(link->account);
+	end_accept(link, lane);
 	wake_up_all(&link->wait);
 	rchar_link_unuse(link);
 	rchar_lane_put(lane);

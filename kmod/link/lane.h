@@ -228,6 +228,7 @@ struct rchar_lane_auth {
  * @up_at: jiffies when the lane came up
  * @accepting_entry: acceptor: entry of rchar_link.accepting until the lane takes its slot; link
  *		     lock
+ * @half_open: acceptor: while the lane is on that list, it counts as half open for its peer
  * @continues: acceptor: the reply states that the lane continues the flow of the last lane
  * @adopt_work: acceptor: after HELLO, moves the lane to its slot
  * @started: rchar_cm_resolve() or rchar_cm_accept() no longer uses the lane; teardown waits for
@@ -282,6 +283,7 @@ struct rchar_lane {
 	unsigned long last_rx;
 	unsigned long up_at;
 	struct list_head accepting_entry;
+	bool half_open;
 	bool continues;
 	struct work_struct adopt_work;
 	struct completion started;

@@ -72,7 +72,7 @@ static void txbuf_release(struct kref *ref)
 	WARN_ON_ONCE(txb->nr_mapped || txb->sealed);
 	rchar_chunks_free(txb->chunks, txb->nr_chunks);
 	if (txb->account)
-		rchar_account_release(txb->account, rchar_txbuf_memory(txb));
+		rchar_account_release_reply(txb->account, rchar_txbuf_memory(txb));
 	if (txb->sender)
 		txb->sender->put(txb->sender);
 	rchar_ledger_del(RCHAR_OBJ_TXBUF);

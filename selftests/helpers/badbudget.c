@@ -8,12 +8,12 @@
  * with a window of 64k; bregion, a region of 32 MiB.
  *
  * Without PART: all of these, one after the other. More run by name alone: "pool", with a
- * region of that name, and "few", with a stream channel of backlog 8, ask whether there is room
- * for a peer at fd00::99; "ended-here" has bregion and a budget of 2 MiB; "linger" and
- * "linger-payload" have bserve, a stream channel with a linger of minutes, and a budget of 1 MiB,
- * or of 8 MiB for the host; "mute" waits at port 7999 for who calls, and takes what it sends
- * without ever saying so. TAP lines, after each of them what was measured; the plan is the
- * caller's.
+ * region of that name, and "few", with a stream channel of backlog 8, ask whether there is
+ * room for a peer at fd00::99, as does "answers", with a budget of 4 MiB; "ended-here" has
+ * bregion and a budget of 2 MiB; "linger" and "linger-payload" have bserve, a stream channel
+ * with a linger of minutes, and a budget of 1 MiB, or of 8 MiB for the host; "mute" waits at
+ * port 7999 for who calls, and takes what it sends without ever saying so. TAP lines, after
+ * each of them what was measured; the plan is the caller's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -169,6 +169,29 @@ static void unanswered(void)
 	/* At once, not when the keepalive finds it silent. */
 	measured("a_peer_that_takes_no_answers_is_disconnected", c.gone && objects("txbuf") < 4000);
 	hang_up(&c);
+}
+
+/* By as many connections as the host's budget has room for; another peer still gets an answer. */
+static void hoarded_answers(void)
+{
+	unsigned long long held;
+	struct conn c[6];
+	int n, i;
+
+	begin();
+	for (n = 0; n < 6; n++) {
+		connect_well(&c[n]);
+		for (i = 1; i <= 1900 && !c[n].gone; i++)
+			push_open(&c[n], i, "nosuch", RCHAR_TYPE_STREAM, 0);
+		push_all(&c[n]);
+	}
+	held = objects("held");
+	measured("answers_that_nobody_takes_leave_room_for_those_to_others",
+		 held > budget() / 4 && held <= budget() * 5 / 8 &&
+			 !system("rchar -w 60 add late stream connect [fd00::1]/nosuch from [fd00::99] && "
+				 "cat /dev/rchar/late 2>&1 | grep -q 'Connection refused'"));
+	for (n = 0; n < 6; n++)
+		hang_up(&c[n]);
 }
 
 static void opened_and_reset(void)
@@ -491,6 +514,30 @@ static void half_open(void)
 	falls_to("lane", 4);
 }
 
+/* Requests for the next attempts of 16 links that are up, without HELLO, and one for a new link. */
+static void known_epochs(void)
+{
+	struct rchar_wire_privdata next[16], fresh;
+	struct conn up[16], half[16], c;
+	bool ok = true;
+	int i;
+
+	begin();
+	for (i = 0; i < 16; i++)
+		link_up(&up[i], &next[i]);
+	for (i = 0; i < 16; i++)
+		ok = ok && dial(&half[i], &next[i], sizeof(next[i])) == RDMA_CM_EVENT_ESTABLISHED;
+	good_request(&fresh);
+	measured("handshakes_that_know_their_epoch_take_no_places",
+		 ok && dial(&c, &fresh, sizeof(fresh)) == RDMA_CM_EVENT_ESTABLISHED);
+	hang_up(&c);
+	for (i = 0; i < 16; i++) {
+		hang_up(&half[i]);
+		hang_up(&up[i]);
+	}
+	falls_to("lane", 4);
+}
+
 /* Who calls gets an answer to PINGs, as a link would end without, and nothing else. */
 static void mute(void)
 {
@@ -516,8 +563,10 @@ static const struct part {
 	void (*run)(void);
 } parts[] = {
 	{ "half-open", half_open },
+	{ "known", known_epochs },
 	{ "partial", partial_messages },
 	{ "unanswered", unanswered },
+	{ "answers", hoarded_answers },
 	{ "open-reset", opened_and_reset },
 	{ "ended-here", ended_here },
 	{ "linger", lingering_sessions },
@@ -545,7 +594,7 @@ int main(int argc, char **argv)
 	for (p = parts; p < parts + sizeof(parts) / sizeof(*parts); p++) {
 		bool by_name = p->run == importers || p->run == waiting || p->run == mute ||
 			       p->run == ended_here || p->run == lingering_sessions ||
-			       p->run == lingering_payload;
+			       p->run == lingering_payload || p->run == hoarded_answers;
 
 		if (argc == 3 ? strcmp(argv[2], p->name) : by_name)
 			continue;

@@ -61,6 +61,15 @@ both_budgets_are_what_the_administrator_sets() {
 	rchar del all
 }
 
+answers_to_others_have_room() {
+	rchar add bstream stream listen 10.0.0.1 backlog 1000
+	rchar add few stream listen '[fd00::1]' backlog 8
+	echo 4 >/sys/module/rdma_char/parameters/host_memory
+	badbudget 10.0.0.1 answers
+	echo 0 >/sys/module/rdma_char/parameters/host_memory
+	rchar del all
+}
+
 # The peer has no room for their RESETs.
 sessions_that_end_here_are_held_for_the_peer() {
 	rchar add bregion memory listen 10.0.0.1 size 1m
@@ -129,6 +138,7 @@ run one_peer_leaves_sessions_of_others_room
 run honest_traffic_was_not_touched
 run nothing_is_held_for_a_peer_that_is_gone
 run both_budgets_are_what_the_administrator_sets
+run answers_to_others_have_room
 run sessions_that_end_here_are_held_for_the_peer
 run what_closed_files_leave_is_bounded
 run closing_loses_nothing_when_the_host_is_full
