@@ -87,6 +87,8 @@ static int channel_set(struct sk_buff *skb, struct genl_info *info)
 		rchar_channel_config_lock();
 		ret = channel_change(info, channel);
 		rchar_channel_config_unlock();
+		/* Who is not permitted any more has no access when the administrator is told so. */
+		rchar_channel_revoke(channel);
 	}
 	rchar_channel_put(channel);
 	return ret;
@@ -399,6 +401,7 @@ static int session_kill(struct sk_buff *skb, struct genl_info *info)
 		return rchar_parse_refuse(info, RCHAR_A_SESSION_ID, "no session with that id",
 					  -ENOENT);
 	rchar_session_fail(s, RCHAR_REASON_ADMIN);
+	rchar_channel_revoke(s->channel);
 	rchar_session_put(s);
 	return 0;
 }

@@ -253,6 +253,18 @@ int rchar_channel_set_acl(struct rchar_channel *channel, struct rchar_acl *acl)
 	return 0;
 }
 
+/**
+ * rchar_channel_revoke() - wait until peers whose sessions have ended cannot access memory any more
+ * @channel: the channel
+ *
+ * Context: process, without rchar_channel_config_lock(): this waits for devices.
+ */
+void rchar_channel_revoke(struct rchar_channel *channel)
+{
+	if (channel->type->channel_revoke)
+		channel->type->channel_revoke(channel);
+}
+
 /* ---- delete ---- */
 
 /*
@@ -272,8 +284,7 @@ static void admin_end(struct rchar_channel *channel)
  */
 static void admin_del(struct rchar_channel *channel)
 {
-	if (channel->type->channel_revoke)
-		channel->type->channel_revoke(channel);
+	rchar_channel_revoke(channel);
 	rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
 	admin_detach(channel);
 	if (channel->type->channel_free)

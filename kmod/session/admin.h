@@ -14,6 +14,7 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 		      const struct rchar_type *type, struct rchar_acl *acl,
 		      struct netlink_ext_ack *extack);
 int rchar_channel_set_acl(struct rchar_channel *channel, struct rchar_acl *acl);
+void rchar_channel_revoke(struct rchar_channel *channel);
 int rchar_channel_del(struct net *net, const char *name);
 void rchar_channel_del_all(void);
 

@@ -27,8 +27,8 @@ struct rchar_session;
  * @channel_create: set up &rchar_channel.priv of a channel that is being added. Process context.
  *	Returns 0, or a negative errno with the reason in the extack.
  * @channel_dead: wake programs that wait on a channel that is being deleted. Process context.
- * @channel_revoke: stop every peer's access to the channel's memory before this returns. Process
- *	context.
+ * @channel_revoke: stop the access of peers whose sessions are dead to the channel's memory before
+ *	this returns. Process context.
  * @channel_free: drop &rchar_channel.priv. Called when the channel is deleted, and again when the
  *	last reference is dropped. Any context but hard interrupt.
  *

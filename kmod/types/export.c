@@ -106,6 +106,18 @@ static int export_map_block(struct rchar_export *export, struct rchar_lane *lane
 	return ret;
 }
 
+/*
+ * Let others have the lane's registrations, so that they wait for one batch and not for all: a
+ * mutex goes to who has waited in vain. Returns false when they have ended this export's on the
+ * lane.
+ */
+static bool take_turns(struct rchar_export *export, struct rchar_lane *lane)
+{
+	mutex_unlock(&export_mrs_of(lane)->lock);
+	mutex_lock(&export_mrs_of(lane)->lock);
+	return export->lane == lane;
+}
+
 static int register_blocks(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int access = IB_ACCESS_REMOTE_READ;
@@ -118,10 +130,13 @@ static int register_blocks(struct rchar_export *export, struct rchar_lane *lane)
 	    export->region->atomics == RCHAR_ATOMICS_HW)
 		access |= IB_ACCESS_REMOTE_ATOMIC;
 	for (i = 0; i < export->nr; i += n) {
-		unsigned long begun = jiffies;
+		unsigned long begun;
 
+		if (i && !take_turns(export, lane))
+			return -ECONNRESET;
 		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
 			return -ECONNRESET;
+		begun = jiffies; /* without the wait for others */
 		for (n = 0; n < RCHAR_MR_BATCH && i + n < export->nr; n++) {
 			ret = export_map_block(export, lane, i + n);
 			if (ret)
@@ -182,13 +197,15 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 	}
 	kref_get(&lane->ref);
 	set_lane(export, lane);
+	/* Either register_blocks() sees DEAD, or export_channel_revoke() sees the lane. */
+	smp_mb();
 	list_add(&export->owner.entry, &export_mrs_of(lane)->owners);
 	ret = register_blocks(export, lane);
 	/*
 	 * On a failed lane, registrations may still be in the send queue. The teardown of the lane
 	 * drains the queue and then frees the registrations.
 	 */
-	if (ret && READ_ONCE(lane->state) == RCHAR_LANE_UP)
+	if (ret && export->lane == lane && READ_ONCE(lane->state) == RCHAR_LANE_UP)
 		export_unmap(export);
 	return ret;
 }
@@ -528,7 +545,7 @@ static enum rchar_frame_error export_fin(struct rchar_session *s)
 	return RCHAR_FRAME_OK;
 }
 
-static struct rchar_session *next_with_keys(struct rchar_channel *channel)
+static struct rchar_session *next_dead_with_keys(struct rchar_channel *channel)
 {
 	struct rchar_session *s, *found = NULL;
 
@@ -536,7 +553,8 @@ static struct rchar_session *next_with_keys(struct rchar_channel *channel)
 	list_for_each_entry(s, &channel->sessions, channel_entry) {
 		struct rchar_export *export = rchar_session_priv(s);
 
-		if (READ_ONCE(export->lane) && kref_get_unless_zero(&s->ref)) {
+		if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD && READ_ONCE(export->lane) &&
+		    kref_get_unless_zero(&s->ref)) {
 			found = s;
 			break;
 		}
@@ -545,12 +563,13 @@ static struct rchar_session *next_with_keys(struct rchar_channel *channel)
 	return found;
 }
 
-/* Revoke the keys of all sessions. After the return, no peer reads or writes the region. */
+/* Revoke the keys of dead sessions. After the return, their peers do not access the region. */
 static void export_channel_revoke(struct rchar_channel *channel)
 {
 	struct rchar_session *s;
 
-	while ((s = next_with_keys(channel))) {
+	smp_mb(); /* pairs with export_map(); the sessions that died before this call are DEAD */
+	while ((s = next_dead_with_keys(channel))) {
 		export_revoke(rchar_session_priv(s));
 		rchar_session_put(s);
 	}

@@ -626,6 +626,39 @@ slow_registrations_hold_nobody_up() {
 	clean
 }
 
+# Keys of that region with devices, found by its size.
+keys_of_denied() { rdma resource show mr | grep -c 'mrlen 12288'; }
+imports_denied() {
+	on b 'sleep 1000 </dev/rchar/denied >/dev/null 2>&1 & echo $! >>/tmp/importers' &
+	until_true eval '[ "$(keys_of_denied)" = 1 ]'
+}
+
+# Another export of the same lane is being registered meanwhile, slowly.
+a_denied_peer_has_no_access_when_set_returns() {
+	local knob=/sys/kernel/debug/rdma_char/delay_register session
+
+	[ -e $knob ] || skip "the module is not a test build, or this kernel has no debugfs"
+	rchar add slow memory listen 10.0.0.1 size 64m
+	rchar add denied memory listen 10.0.0.1 size 12k
+	on b rchar -w $limit add denied memory connect 10.0.0.1
+	on b rchar -w $limit add slow memory connect 10.0.0.1
+	imports_denied
+	echo 1000000 >$knob
+	on b 'head -c 1 /dev/rchar/slow >/tmp/got 2>&1 &' &
+	until_true grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
+	rchar set denied allow 10.0.0.9/32
+	[ "$(keys_of_denied)" = 0 ]
+	rchar set denied allow any
+	imports_denied
+	session=$(rchar session | sed -n 's/: channel denied .*//p')
+	rchar session kill "$session"
+	[ "$(keys_of_denied)" = 0 ]
+	echo 0 >$knob
+	on b 'kill $(cat /tmp/importers); rm /tmp/importers'
+	wait
+	clean
+}
+
 # The keys of a region are void before 'del' returns, which its peer can make slow.
 deleting_a_channel_holds_no_other_up() {
 	local knob=/sys/kernel/debug/rdma_char/delay_register del
@@ -764,7 +797,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 41
+plan 42
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -801,6 +834,7 @@ run linger_bounds_what_close_leaves
 run recovery_timeout_ends_sessions
 run fsync_fails_when_the_session_ends_first
 run slow_registrations_hold_nobody_up
+run a_denied_peer_has_no_access_when_set_returns
 run deleting_a_channel_holds_no_other_up
 run monitor_tells_each_change
 run exit_codes
