@@ -159,16 +159,25 @@ static void unregister(struct rchar_rndv_out *b, bool cancelled)
 	list_del_init(&b->owner.entry);
 }
 
+/*
+ * To invalidate a region waits for all that was sent before. A peer that takes just enough of it to
+ * keep the lane alive must not hold up the writers that wait here, one after the other.
+ */
+#define TAKE_BACK_MAX (4 * HZ)
+
 /* Revoke the registration. After the return, the peer cannot read the bytes. Sleeps. */
 static void take_back(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
 	bool cancelled = rndv_out_cancel(b);
+	unsigned long begun = jiffies;
 
 	mutex_lock(&mrs->lock);
 	if (!list_empty(&b->owner.entry))
 		unregister(b, cancelled);
 	mutex_unlock(&mrs->lock);
+	if (time_after(jiffies, begun + TAKE_BACK_MAX))
+		rchar_lane_fail(b->lane, RCHAR_REASON_TIMEOUT);
 	/* If invalidating failed, the lane has failed. Its teardown frees the registration. */
 	wait_event(b->session->tx.ack_wait, data_race(list_empty_careful(&b->owner.entry)));
 	/* rndv_lane_gone() runs with this lock held: wait until it has returned. */
