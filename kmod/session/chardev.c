@@ -116,7 +116,8 @@ int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait)
 {
 	int ret = rchar_session_write_error(s);
 
-	if (ret && !(ret == -EAGAIN && rchar_session_opening(s)))
+	/* -EAGAIN: not open yet, at that moment. */
+	if (ret && ret != -EAGAIN)
 		return ret;
 	if (nowait)
 		return -EAGAIN;
@@ -129,7 +130,8 @@ static int wait_open(struct rchar_session *s)
 {
 	int ret = wait_event_interruptible(s->rx.wait, !rchar_session_opening(s));
 
-	if (ret && rchar_session_opening(s))
+	/* A peer that got the session in the meantime keeps it. */
+	if (ret && rchar_session_stop_waiting(s))
 		return ret;
 	/* A session that was open and then ended may still have bytes to read. */
 	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD && !s->opened)

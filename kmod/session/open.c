@@ -161,6 +161,9 @@ static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_
 	}
 	spin_unlock_bh(&channel->lock);
 	rchar_session_discard(acceptor);
+	/* Nobody will read what arrived in the backlog. */
+	if (open_flags & RCHAR_OPEN_NORECV)
+		rchar_session_shutdown(s, RCHAR_SHUT_RD);
 	return s;
 }
 
@@ -178,6 +181,21 @@ struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_
 	if (channel->config.role == RCHAR_ROLE_CONNECT)
 		return open_connect(channel, open_flags);
 	return open_listen(channel, open_flags);
+}
+
+/**
+ * rchar_session_stop_waiting() - give up an open() that waits
+ * @s: the session
+ *
+ * Return: true; or false when the session is not opening any more. From the return on, no peer gets
+ * a session that is still accepting.
+ */
+bool rchar_session_stop_waiting(struct rchar_session *s)
+{
+	spin_lock_bh(&s->channel->lock);
+	list_del_init(&s->wait_entry);
+	spin_unlock_bh(&s->channel->lock);
+	return rchar_session_opening(s);
 }
 
 /* ---- OPEN from the peer ---- */

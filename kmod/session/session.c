@@ -223,7 +223,8 @@ bool rchar_session_move(struct rchar_session *s, enum rchar_session_state to)
 			  rchar_session_state_name(from), rchar_session_state_name(to));
 		return false;
 	}
-	WRITE_ONCE(s->state, to);
+	/* Who sees the state without the lock sees what was set before: link, flow, import. */
+	smp_store_release(&s->state, to);
 	trace_rchar_session_state(s, from, to);
 	if (to == RCHAR_SESSION_OPEN)
 		rchar_stats_inc(&s->channel->stats.sessions);
@@ -339,7 +340,8 @@ u32 rchar_session_tx_room(struct rchar_session *session)
  */
 bool rchar_session_opening(struct rchar_session *session)
 {
-	enum rchar_session_state state = READ_ONCE(session->state);
+	/* Pairs with rchar_session_move(). */
+	enum rchar_session_state state = smp_load_acquire(&session->state);
 
 	return state == RCHAR_SESSION_ACCEPTING || state == RCHAR_SESSION_OPENING;
 }

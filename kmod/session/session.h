@@ -216,6 +216,7 @@ static inline void *rchar_session_priv(const struct rchar_session *session)
 struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags);
 void rchar_session_close(struct rchar_session *session);
 bool rchar_session_opening(struct rchar_session *session);
+bool rchar_session_stop_waiting(struct rchar_session *session);
 __poll_t rchar_session_poll(struct rchar_session *session);
 void rchar_session_shutdown(struct rchar_session *session, u8 shut);
 bool rchar_session_readable(const struct rchar_session *session);

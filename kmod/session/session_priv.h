@@ -16,8 +16,11 @@ struct rchar_seg;
  * reply. A peer that keeps asking and takes no replies loses the connection.
  */
 #define RCHAR_REPLIES_MAX  2048
-/* Bytes that a session is assumed to use, with its OPENED, WINDOW and RESET frames. */
-#define RCHAR_SESSION_COST (1024 + 3 * RCHAR_TXBUF_COST)
+/*
+ * Bytes that a session is assumed to use, with its OPENED, WINDOW and RESET frames. The peer
+ * chooses the numbers of its sessions: three nodes of the link's table may have one session only.
+ */
+#define RCHAR_SESSION_COST (1024 + 3 * RCHAR_TXBUF_COST + 3 * sizeof(struct xa_node))
 
 struct rchar_session *rchar_session_create(struct rchar_channel *channel,
 					   enum rchar_session_state state, gfp_t gfp);

@@ -133,9 +133,10 @@ static bool may_rndv(struct kiocb *iocb, struct iov_iter *from)
  */
 static ssize_t write_some(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *from)
 {
+	bool open = smp_load_acquire(&s->state) == RCHAR_SESSION_OPEN; /* rchar_session_move() */
 	u32 room = rchar_session_write_room(s);
 
-	if (!room || READ_ONCE(s->state) != RCHAR_SESSION_OPEN ||
+	if (!room || !open ||
 	    READ_ONCE(s->shut) & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
 		return rchar_chardev_wait_writable(s, rchar_chardev_nowait(iocb));
 	if (may_rndv(iocb, from)) {
