@@ -195,6 +195,15 @@ apply_refuses_what_the_module_refuses() {
 	clean
 }
 
+# Not sent without what does not fit.
+a_request_is_whole_or_not_sent() {
+	local word
+
+	word=$(head -c 9000 /dev/zero | tr '\0' k)
+	refuses 1 "rchar: that is too long for a request to the module" rchar add x stream listen 10.0.0.1 keys "$word"
+	[ "$(rchar | wc -l)" = 0 ]
+}
+
 # The good lines in front of it, in other files too, have no effect.
 a_bad_line_changes_nothing() {
 	rchar add here stream listen 10.0.0.1
@@ -425,9 +434,14 @@ mode_and_owner_are_those_of_the_node() {
 	# Not the device: left alone.
 	mv /dev/rchar/x /dev/rchar/y
 	: >/dev/rchar/x
-	refuses 1 "rchar: set x: /dev/rchar/x is not the device of the channel" rchar set x mode 0777
+	refuses 1 "rchar: set x: /dev/rchar/x is not the device of the channel" rchar set x window 2m mode 0777
 	[ "$(stat -c %a /dev/rchar/x)" = 644 ]
+	rchar -j show x | grep -q '"window_bytes":1048576'
 	mv /dev/rchar/y /dev/rchar/x
+	# As 'add' has it, and 'apply'.
+	refuses 1 "rchar: mode must be 0000 to 0777" rchar set x mode 6600
+	refuses 1 "rchar: uid must be 0 to 4294967294" rchar set x uid 4294967295
+	refuses 6 "rchar: set nosuch: " rchar set nosuch mode 0600
 	clean
 }
 
@@ -470,8 +484,20 @@ files_of_etc_are_the_default() {
 	echo 'add a stream listen 10.0.0.1' >/etc/rchar/rchar.conf
 	refuses 1 "rchar: /etc/rchar/conf.d/10.conf:1: channel 'a' is added already: /etc/rchar/rchar.conf:1" \
 		rchar apply
+	# A file that cannot be read is not an empty one.
+	rm /etc/rchar/rchar.conf
+	ln -s /nowhere/rchar.conf /etc/rchar/rchar.conf
+	refuses 1 "rchar: /etc/rchar/rchar.conf: No such file or directory" rchar apply
+	rm /etc/rchar/rchar.conf
+	ln -s /nowhere/90.conf /etc/rchar/conf.d/90.conf
+	refuses 1 "rchar: /etc/rchar/conf.d/90.conf: No such file or directory" rchar apply
+	rm -r /etc/rchar/conf.d
+	ln -s conf.d /etc/rchar/conf.d
+	echo 'add a stream listen 10.0.0.1' >/etc/rchar/rchar.conf
+	refuses 1 "rchar: /etc/rchar/conf.d: cannot be read" rchar apply
+	[ "$(rchar save | cut -d' ' -f2 | tr '\n' ' ')" = "a b " ]
 	# An empty configuration is one.
-	rm /etc/rchar/conf.d/*
+	rm /etc/rchar/conf.d
 	: >/etc/rchar/rchar.conf
 	rchar apply
 	[ "$(rchar | wc -l)" = 0 ]
@@ -623,6 +649,10 @@ check_reads_the_firewall() {
 		for rule in "$@"; do nft add rule inet filter input "$rule"; done
 	}
 	not_told() { expect_status 1 eval 'rchar check -w 1 10.0.0.1 | grep firewall'; }
+	not_clear() {
+		rchar check -w 1 10.0.0.1 >/tmp/checked
+		grep -q '^ok     firewall   input of UDP port 4791 on net0: not clear, see inet filter input, handle' /tmp/checked
+	}
 
 	chain accept 'udp dport 4791 drop'
 	finds 7 "$dropped, handle [0-9]+\$" -w 1 10.0.0.1
@@ -639,6 +669,12 @@ check_reads_the_firewall() {
 	not_told
 	chain drop 'iifname "net*" accept'
 	not_told
+	# Whether it matches is not in the rule.
+	nft add set inet filter rdma '{ type ifname; elements = { "net0" }; }'
+	chain drop 'iifname @rdma udp dport 4791 accept'
+	not_clear
+	chain accept 'udp dport 4791 counter drop'
+	finds 7 "$dropped, handle" -w 1 10.0.0.1
 	chain accept 'udp dport != 4791 drop' 'ip saddr 10.1.0.0/16 drop' 'ip6 saddr fd00::/16 drop' \
 		'ct state established drop' 'icmp type echo-request drop'
 	not_told
@@ -653,7 +689,7 @@ check_reads_the_firewall() {
 	not_told
 	# What cannot be judged is told, and is no failure.
 	chain accept 'udp dport 4791 limit rate over 1/second drop'
-	rchar check -w 1 10.0.0.1 | grep -q '^ok     firewall   input of UDP port 4791 on net0: not clear, see inet filter input, handle'
+	not_clear
 	nft flush ruleset
 	nft add table ip filter
 	nft add chain ip filter out '{ type filter hook output priority 0; policy accept; }'
@@ -856,11 +892,12 @@ udev_makes_units_of_channels() {
 	clean
 }
 
-plan 29
+plan 30
 run every_setting_round_trips
 run initial_values_are_left_out
 run apply_knows_the_limits
 run apply_refuses_what_the_module_refuses
+run a_request_is_whole_or_not_sent
 run a_bad_line_changes_nothing
 run apply_changes_only_what_differs
 run the_plan_is_a_script

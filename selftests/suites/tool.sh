@@ -91,6 +91,15 @@ numbers() {
 	says "there is no user" add x stream listen 10.0.0.1 uid no-such-user
 	says "there is no group" add x stream listen 10.0.0.1 gid no-such-group
 	says "is not a number" -w soon show
+	says "-w must be at most 2147483" -w 4294967295 show x
+}
+output_that_is_lost_is_a_failure() {
+	local option
+
+	for option in -d -j -p; do
+		expect_status 1 eval '"$rchar" $option version >/dev/full 2>/tmp/words'
+		grep -q '^rchar: standard output: No space left on device$' /tmp/words
+	done
 }
 help_and_version() {
 	"$rchar" help | grep -q '^usage: rchar'
@@ -159,7 +168,7 @@ words_are_completed() {
 	completes "ro rw" add x memory listen 10.0.0.1 size 1m access ""
 	completes "mode max-message" add x message listen 10.0.0.1 m
 	completes "mode" add x stream listen 10.0.0.1 m
-	completes "from" add x stream connect 10.0.0.1 key k f
+	completes "frame from" add x stream connect 10.0.0.1 key k f
 	completes "window-max" add x stream connect 10.0.0.1 window 1m w
 	completes "" add x stream connect 10.0.0.1 window 1m window-max 2m w
 	completes "none" add x stream connect 10.0.0.1 key no
@@ -271,13 +280,14 @@ perf_over_tcp() {
 }
 perf_serves_with_threads() { perf_over_tcp -T; }
 
-plan 16
+plan 17
 run unknown_command
 run unknown_option
 run missing_words
 run wrong_words
 run addresses
 run numbers
+run output_that_is_lost_is_a_failure
 run configurations
 run words_are_completed
 run bash_completes

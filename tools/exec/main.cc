@@ -124,6 +124,22 @@ Fd next_session(Fd *waiting, const Endpoint &channel, const sigset_t *mask)
 	return std::move(*waiting);
 }
 
+// The session waits meanwhile; if it was dropped, its peer would believe that the command has run.
+pid_t fork_patiently(Log *log, uint32_t *running)
+{
+	pid_t pid = fork();
+
+	while (pid < 0) {
+		log->say(std::string("fork: ") + strerror(errno));
+		sleep(1);
+		// Commands that have ended still take room.
+		while (waitpid(-1, nullptr, WNOHANG) > 0)
+			(*running)--;
+		pid = fork();
+	}
+	return pid;
+}
+
 int serve(const Endpoint &channel, char **command, const Options &options)
 {
 	sigset_t child, before;
@@ -147,15 +163,11 @@ int serve(const Endpoint &channel, char **command, const Options &options)
 
 		if (!fd)
 			continue;
-		pid_t pid = fork();
+		pid_t pid = fork_patiently(&log, &running);
 
 		if (pid == 0) {
 			sigprocmask(SIG_SETMASK, &before, nullptr);
 			run(fd.get(), command, options);
-		}
-		if (pid < 0) {
-			log.say(std::string("fork: ") + strerror(errno));
-			continue;
 		}
 		running++;
 		if (!options.once)

@@ -47,7 +47,7 @@ void echo(int fd, uint32_t block)
 {
 	std::vector<char> buffer(block);
 
-	while (read_all(fd, buffer.data(), block))
+	while (block && read_all(fd, buffer.data(), block))
 		write_all(fd, buffer.data(), block);
 }
 

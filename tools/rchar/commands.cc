@@ -86,6 +86,7 @@ void command_set(Words words, const Options &)
 	std::string name = words.take("the name of the channel");
 	ChannelWords wanted = take_changes(name, words);
 
+	check_node_limits(wanted);
 	Netlink nl;
 	change_channel(nl, wanted);
 }
@@ -298,11 +299,11 @@ void command_stats(Words words, const Options &options)
 	std::vector<ChannelStats> before = channel_stats(nl, name);
 	print_list(before, options);
 	while (every) {
+		flush_output();
 		sleep(every);
 		int64_t at = now_ms();
 		std::vector<ChannelStats> now = channel_stats(nl, name);
 		print_list(stats_since(now, before, at - begun), options);
-		fflush(stdout);
 		before = now;
 		begun = at;
 	}

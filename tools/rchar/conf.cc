@@ -2,9 +2,10 @@
 #include "conf.hh"
 
 #include <glob.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -123,15 +124,22 @@ void take_path(Conf *conf, const std::string &path)
 	take_file(conf, in, path);
 }
 
+// A file or folder that is there and cannot be read is a failure: without its lines, the channels
+// in them would be deleted.
 std::vector<std::string> default_paths()
 {
 	std::string main = RCHAR_CONF_DIR "/rchar.conf";
 	std::vector<std::string> paths;
+	struct stat st;
 	glob_t found;
 
-	if (!access(main.c_str(), F_OK))
+	if (!lstat(main.c_str(), &st) || errno != ENOENT)
 		paths.push_back(main);
-	if (!glob(RCHAR_CONF_DIR "/conf.d/*.conf", 0, nullptr, &found)) {
+	auto is_failure = [](const char *, int error) { return static_cast<int>(error != ENOENT); };
+	int ret = glob(RCHAR_CONF_DIR "/conf.d/*.conf", 0, is_failure, &found);
+	if (ret && ret != GLOB_NOMATCH)
+		throw Failure(EXIT_USAGE, RCHAR_CONF_DIR "/conf.d: cannot be read");
+	if (!ret) {
 		paths.insert(paths.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
 		globfree(&found);
 	}

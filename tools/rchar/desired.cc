@@ -31,15 +31,20 @@ std::string kind_of(const Channel &c)
 	       (c.role == RCHAR_ROLE_LISTEN ? "listens" : "connects");
 }
 
+void check_limits(const Setting &s, const Channel &c)
+{
+	if (s.number && s.max && (s.number(c) < s.min || s.number(c) > s.max))
+		usage_error(std::string(s.key) + " must be " + s.number_text(s.min) + " to " +
+			    s.number_text(s.max));
+}
+
 void check_given(const Setting &s, const Channel &c)
 {
 	std::string key = s.key;
 
 	if (!s.applies(c))
 		usage_error("'" + key + "': " + kind_of(c) + " has none");
-	if (s.number && s.max && (s.number(c) < s.min || s.number(c) > s.max))
-		usage_error(key + " must be " + s.number_text(s.min) + " to " +
-			    s.number_text(s.max));
+	check_limits(s, c);
 }
 
 void check_keys(const Channel &c)
@@ -137,6 +142,14 @@ void check_name(const std::string &name, const char *what)
 	    name.find_first_not_of(letters) != std::string::npos)
 		usage_error("'" + name + "' is no name of a " + what +
 			    ": 1 to 31 of A-Z a-z 0-9 . _ -, the first a letter or digit");
+}
+
+// The module does not see these when they change.
+void check_node_limits(const ChannelWords &words)
+{
+	for (const Setting *s : words.given)
+		if (s->change == Change::BY_NODE)
+			check_limits(*s, words.channel);
 }
 
 void check_channel(const ChannelWords &words)

@@ -20,6 +20,7 @@ void complete(Channel *channel);
 // Fails as the module would for what no channel may have; what: "channel" or "key".
 void check_name(const std::string &name, const char *what);
 void check_channel(const ChannelWords &words);
+void check_node_limits(const ChannelWords &words);
 // Both are complete.
 std::vector<Difference> differences(const Channel &is, const Channel &desired);
 // 'add NAME ...' with the settings that are not those of every new channel. c is complete.

@@ -68,6 +68,9 @@ Maybe name_is(const Json &value, const std::string &name)
 		return {};
 	std::string text = value.get<std::string>();
 
+	// A set with a name, whose elements are elsewhere.
+	if (text[0] == '@')
+		return {};
 	if (!text.empty() && text.back() == '*')
 		return name.compare(0, text.size() - 1, text, 0, text.size() - 1) == 0;
 	return text == name;
@@ -206,6 +209,16 @@ Step Ruleset::jump(const Json &rule, const std::string &target, const Packet &pa
 	return {Verdict::UNKNOWN};
 }
 
+// Others may stop the rule: limit, quota, ct count, xt, set with a limit.
+bool always_goes_on(const Json &statement)
+{
+	for (const char *name : {"match", "counter", "log", "mangle", "notrack", "accept", "drop",
+				 "reject", "return", "jump", "goto", "vmap"})
+		if (statement.contains(name))
+			return true;
+	return false;
+}
+
 // The verdict of a rule that may match, or not, is not known.
 Step Ruleset::rule(const Json &rule, const Packet &packet, int depth) const
 {
@@ -219,7 +232,7 @@ Step Ruleset::rule(const Json &rule, const Packet &packet, int depth) const
 
 		if (fit == false)
 			return {};
-		sure = sure && fit && !e.contains("limit") && !e.contains("xt");
+		sure = sure && fit && always_goes_on(e);
 		if (e.contains("drop") || e.contains("reject"))
 			step.verdict = Verdict::DROPPED;
 		else if (e.contains("vmap"))

@@ -18,7 +18,7 @@ void catch_interrupts()
 
 	action.sa_handler = on_signal;
 	// SIGPIPE: a reader that goes, as in 'rchar check ADDR | head -n1'.
-	for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE})
+	for (int signal : {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGPIPE})
 		sigaction(signal, &action, nullptr);
 }
 

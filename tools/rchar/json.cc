@@ -212,3 +212,9 @@ Json json_of(const Key &k)
 	put(&out, "links", k.links);
 	return out;
 }
+
+// Names of the kernel's objects may be any bytes.
+std::string json_text(const Json &value, int indent)
+{
+	return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}

@@ -9,6 +9,7 @@
 
 using Json = nlohmann::ordered_json;
 
+std::string json_text(const Json &value, int indent = -1);  // -1: one line
 Json json_of(const Channel &channel);
 Json json_of(const Link &link);
 Json json_of(const Session &session);

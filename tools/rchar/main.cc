@@ -5,10 +5,12 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
 
 #include "commands.hh"
 #include "devices.hh"
+#include "print.hh"
 
 namespace {
 
@@ -21,6 +23,17 @@ void enter_netns(const std::string &name)
 		system_error("network namespace '" + name + "'");
 	close(fd);
 	devices_of_another_netns();
+}
+
+// In milliseconds, it has to fit into an int.
+int parse_seconds(const std::string &text)
+{
+	constexpr uint32_t max = INT_MAX / 1000;
+	uint32_t seconds = parse_number(text, "-w");
+
+	if (seconds > max)
+		usage_error("-w must be at most " + std::to_string(max));
+	return static_cast<int>(seconds);
 }
 
 // False: nothing is left to do.
@@ -63,7 +76,7 @@ bool parse_options(int argc, char **argv, Options *options)
 			enter_netns(optarg);
 			break;
 		case 'w':
-			options->wait_s = static_cast<int>(parse_number(optarg, "-w"));
+			options->wait_s = parse_seconds(optarg);
 			break;
 		case EXIST_OK:
 			options->exist_ok = true;
@@ -96,6 +109,7 @@ int main(int argc, char **argv)
 	try {
 		if (parse_options(argc, argv, &options))
 			run_command(Words({argv + optind, argv + argc}), options);
+		flush_output();
 	} catch (const Failure &f) {
 		fprintf(stderr, "rchar: %s\n", f.what());
 		return f.code;
@@ -103,5 +117,5 @@ int main(int argc, char **argv)
 		fprintf(stderr, "rchar: %s\n", e.what());
 		return EXIT_USAGE;
 	}
-	return fflush(stdout) ? EXIT_USAGE : EXIT_OK;
+	return EXIT_OK;
 }

@@ -14,13 +14,13 @@ std::vector<Channel> dump_channels(Netlink &nl)
 	return channels;
 }
 
-Channel get_channel(Netlink &nl, const std::string &name)
+Channel get_channel(Netlink &nl, const std::string &name, const std::string &command)
 {
 	Request r(RCHAR_CMD_CHANNEL_GET);
 	Channel out;
 
 	r.put_string(RCHAR_A_CHANNEL_NAME, name);
-	for (const Message &m : nl.call(r, "show " + name))
+	for (const Message &m : nl.call(r, command + " " + name))
 		out = decode<Channel>(m);
 	read_node(&out);
 	return out;
@@ -54,16 +54,34 @@ void add_channel(Netlink &nl, const ChannelWords &words)
 	warn_of_files({get_channel(nl, name)}, false);
 }
 
+namespace {
+
+bool gives(const ChannelWords &words, Change change)
+{
+	return std::any_of(words.given.begin(), words.given.end(),
+			   [&](const Setting *s) { return s->change == change; });
+}
+
+}  // namespace
+
 void change_channel(Netlink &nl, const ChannelWords &words)
 {
 	const std::string &name = *words.channel.name;
 
+	bool node = gives(words, Change::BY_NODE);
+
+	// First, so that nothing is changed if there is no node.
+	if (node)
+		check_node(get_channel(nl, name, "set"));
 	nl.call(change_request(words), "set " + name);
-	for (const Setting *s : words.given) {
-		if (s->change == Change::BY_NODE) {
-			change_node(get_channel(nl, name), words.channel);
-			return;
-		}
+	if (!node)
+		return;
+	try {
+		change_node(get_channel(nl, name), words.channel);
+	} catch (const Failure &f) {
+		if (!gives(words, Change::BY_SET))
+			throw;
+		throw Failure(f.code, f.what() + std::string("; the other settings are changed"));
 	}
 }
 

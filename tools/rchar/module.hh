@@ -23,7 +23,7 @@ template <typename T> std::vector<T> dump(Netlink &nl, int cmd)
 
 // Channels have the mode, owner and group that their device nodes have.
 std::vector<Channel> dump_channels(Netlink &nl);
-Channel get_channel(Netlink &nl, const std::string &name);
+Channel get_channel(Netlink &nl, const std::string &name, const std::string &command = "show");
 
 // Looks at every change until DONE says so, for up to that long; the channel as it was last.
 Channel wait_channel(const std::string &name, std::chrono::seconds limit,

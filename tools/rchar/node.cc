@@ -83,15 +83,24 @@ void warn_of_files(const std::vector<Channel> &channels, bool all)
 	closedir(dir);
 }
 
+void check_node(const Channel &channel)
+{
+	const std::string &name = *channel.name;
+	struct stat st;
+
+	if (stat_node(channel, &st) != DEVICE)
+		throw Failure(EXIT_USAGE, "set " + name + ": " + node_path(name) +
+						  " is not the device of the channel");
+}
+
 void change_node(const Channel &channel, const Channel &wanted)
 {
 	const std::string &name = *channel.name;
 	std::string path = node_path(name);
 	struct stat st;
 
-	if (stat_node(channel, &st) != DEVICE)
-		throw Failure(EXIT_USAGE,
-			      "set " + name + ": " + path + " is not the device of the channel");
+	check_node(channel);
+	stat_node(channel, &st);
 	// The owner first: chown() may take bits of the mode away.
 	if (wanted.uid || wanted.gid)
 		must(chown(path.c_str(), wanted.uid.value_or(st.st_uid),

@@ -16,4 +16,5 @@ void read_node(Channel *channel);
 // set.
 void warn_of_files(const std::vector<Channel> &channels, bool all);
 // Gives the node the mode, owner and group of wanted, as far as it has them.
+void check_node(const Channel &channel);  // Failure: it is no device
 void change_node(const Channel &channel, const Channel &wanted);

@@ -3,7 +3,11 @@
 
 #include <sys/time.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
+
+#include "../common/args.hh"
 
 namespace {
 
@@ -25,10 +29,25 @@ std::string timestamp()
 
 }  // namespace
 
+void flush_output()
+{
+	std::string why = "what was written before is lost";
+	bool failed = ferror(stdout);
+
+	if (fflush(stdout)) {
+		if (errno == EPIPE)
+			return;
+		failed = true;
+		why = strerror(errno);
+	}
+	if (failed)
+		throw Failure(EXIT_USAGE, "standard output: " + why);
+}
+
 void print_json(const Json &value, const Options &options)
 {
-	printf("%s\n", value.dump(options.pretty ? 2 : -1).c_str());
-	fflush(stdout);
+	printf("%s\n", json_text(value, options.pretty ? 2 : -1).c_str());
+	flush_output();
 }
 
 void print_event(const Event &event, const Options &options)
@@ -37,13 +56,13 @@ void print_event(const Event &event, const Options &options)
 		Json json = json_of(event);
 
 		json["time"] = timestamp();
-		printf("%s\n", json.dump().c_str());
+		printf("%s\n", json_text(json).c_str());
 	} else {
 		if (options.timestamps)
 			printf("%s ", timestamp().c_str());
 		fputs(text_of(event).c_str(), stdout);
 	}
-	fflush(stdout);
+	flush_output();
 }
 
 void print_version(const std::optional<Info> &info, const Options &options)

@@ -12,6 +12,7 @@
 #include "tables.hh"
 #include "text.hh"
 
+void flush_output();  // Failure, unless the reader has gone
 void print_json(const Json &value, const Options &options);
 
 template <typename T> void print_list(const std::vector<T> &objects, const Options &options)

@@ -28,28 +28,38 @@ void Request::Free::operator()(nl_msg *msg) const
 	nlmsg_free(msg);
 }
 
-void Request::put_u32(int attr, uint32_t value) { nla_put_u32(msg_.get(), attr, value); }
+namespace {
 
-void Request::put_u64(int attr, uint64_t value) { nla_put_u64(msg_.get(), attr, value); }
+void must(int ret)
+{
+	if (ret < 0)
+		throw Failure(EXIT_USAGE, "that is too long for a request to the module");
+}
+
+}  // namespace
+
+void Request::put_u32(int attr, uint32_t value) { must(nla_put_u32(msg_.get(), attr, value)); }
+
+void Request::put_u64(int attr, uint64_t value) { must(nla_put_u64(msg_.get(), attr, value)); }
 
 void Request::put_string(int attr, const std::string &value)
 {
-	nla_put_string(msg_.get(), attr, value.c_str());
+	must(nla_put_string(msg_.get(), attr, value.c_str()));
 }
 
 void Request::put_address(int attr, const sockaddr_storage &value)
 {
 	size_t len = value.ss_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
 
-	nla_put(msg_.get(), attr, static_cast<int>(len), &value);
+	must(nla_put(msg_.get(), attr, static_cast<int>(len), &value));
 }
 
 void Request::put_prefix(int attr, const rchar_prefix &value)
 {
-	nla_put(msg_.get(), attr, sizeof(value), &value);
+	must(nla_put(msg_.get(), attr, sizeof(value), &value));
 }
 
 void Request::put_secret(int attr, const Secret &value)
 {
-	nla_put(msg_.get(), attr, Secret::size, value.data());
+	must(nla_put(msg_.get(), attr, Secret::size, value.data()));
 }

@@ -297,7 +297,7 @@ void Printer::print_json(const TraceRecord &r, const EventKind &kind)
 		out["session"] = r.number(kind.session);
 	if (r.lost() > 0)
 		out["lost_events"] = r.lost();
-	printf("%s\n", out.dump().c_str());
+	printf("%s\n", json_text(out).c_str());
 }
 
 void Printer::print(const TraceRecord &r)
@@ -336,7 +336,8 @@ void trace(Words words, const Options &options)
 	enable(&tracing, target, &numbers);
 	auto end = Clock::now() + std::chrono::seconds(options.wait_s);
 	auto goes_on = [&] {
-		return !is_interrupted() && (options.wait_s < 0 || Clock::now() < end);
+		return !is_interrupted() && !ferror(stdout) &&
+		       (options.wait_s < 0 || Clock::now() < end);
 	};
 
 	while (goes_on()) {
@@ -346,7 +347,6 @@ void trace(Words words, const Options &options)
 			printer.print(r);
 			return goes_on();
 		});
-		if (fflush(stdout))
-			break;
+		flush_output();
 	}
 }
