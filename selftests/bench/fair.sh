@@ -48,12 +48,14 @@ fair_beside() { # SESSIONS SIZE WHO BULK-ENDPOINT ENDPOINT
 measure_fair() {
 	local who
 
-	for who in 'rchar stream' TCP; do
+	for who in 'rchar stream' 'rchar stream, frame 16k' TCP; do
 		local bulk=/dev/rchar/many-cli one=/dev/rchar/stream-cli
 
 		[ "$who" != TCP ] || { bulk=tcp:10.0.0.1:7001 one=tcp:10.0.0.1:7000; }
+		[[ $who != *frame* ]] || of_client rchar set many-cli frame 16k
 		fair_latency alone "$who" $one 300
 		fair_beside 1 64k "$who" $bulk $one
 		fair_beside 16 1m "$who" $bulk $one
 	done
+	of_client rchar set many-cli frame 64k
 }
