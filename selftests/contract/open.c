@@ -146,13 +146,17 @@ TEST(read_only_open_closes_the_sending_half)
 
 TEST(write_only_open_closes_the_receiving_half)
 {
-	int cli, srv;
+	int cli, srv, unread = -1;
 
 	pair_flags(&cli, O_RDWR, &srv, O_WRONLY);
 	CHECK(events(cli, POLLOUT, LONG_MS) & POLLOUT);
 	EVENTUALLY(write(cli, big, 1) == -1);
 	CHECK_ERR(write(cli, big, 1), EPIPE);
 	CHECK(write(srv, "x", 1) == 1 && read(cli, big, 1) == 1);
+	cli = open(CLI, O_RDWR);
+	CHECK(cli >= 0 && write(cli, big, 1000) == 1000 && fsync(cli) == 0);
+	srv = open(SRV, O_WRONLY);
+	CHECK(srv >= 0 && ioctl(srv, FIONREAD, &unread) == 0 && unread == 0);
 }
 
 TEST(open_of_another_type_is_econnrefused)
