@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "dma.h"
+#include <linux/dma-map-ops.h>
 #include <linux/dma-mapping.h>
+#include <linux/iommu.h>
 #include <linux/mm.h>
 #include <rdma/ib_verbs.h>
 #include "base/inject.h"
@@ -145,23 +147,51 @@ void rchar_dma_unmap_table(struct ib_device *dev, struct sg_table *sgt, enum dma
 
 /* ---- does the device access the memory itself? ---- */
 
+/* Whole pages: do the addresses for the device lead to them, and not to bounce buffers? */
+static bool leads_to_pages(struct iommu_domain *domain, const struct sg_table *sgt)
+{
+	struct sg_dma_page_iter dma;
+	struct sg_page_iter page;
+
+	__sg_page_iter_start(&page, sgt->sgl, sgt->orig_nents, 0);
+	__sg_page_iter_start(&dma.base, sgt->sgl, sgt->nents, 0);
+	while (__sg_page_iter_next(&page)) {
+		phys_addr_t phys;
+
+		if (!__sg_page_iter_dma_next(&dma))
+			return false;
+		phys = iommu_iova_to_phys(domain, sg_page_iter_dma_address(&dma));
+		if (PHYS_PFN(phys) != page_to_pfn(sg_page_iter_page(&page)))
+			return false;
+	}
+	return true;
+}
+
 /**
  * rchar_dma_table_is_direct() - check whether the device accesses the pages themselves
  * @dev: the device
- * @sgt: pages, mapped
+ * @sgt: whole pages, mapped
  *
  * Peers and programs may access registered memory at any time. No point in time is therefore
  * suitable to synchronize a bounce buffer (swiotlb) or a cache that the device does not snoop.
+ *
+ * Behind an IOMMU that translates, dma_need_sync() is true for every device before Linux 6.10, as
+ * iommu_dma_ops can synchronize (kernel/dma/mapping.c). So look what it would synchronize:
+ * caches, or the bounce buffers that untrusted devices get (drivers/iommu/dma-iommu.c).
  *
  * Return: false when the pages would need synchronization.
  */
 bool rchar_dma_table_is_direct(struct ib_device *dev, const struct sg_table *sgt)
 {
+	struct iommu_domain *domain;
 	struct scatterlist *sg;
 	int i;
 
 	if (ib_uses_virt_dma(dev))
 		return !rchar_bounces(dev);
+	domain = iommu_get_domain_for_dev(dev->dma_device);
+	if (domain && domain->type & __IOMMU_DOMAIN_PAGING)
+		return dev_is_dma_coherent(dev->dma_device) && leads_to_pages(domain, sgt);
 	for_each_sg(sgt->sgl, sg, sgt->nents, i)
 		if (dma_need_sync(dev->dma_device, sg_dma_address(sg)))
 			return false;

@@ -89,6 +89,7 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 	u32 recv_sge = said(attrs->max_recv_sge, RCHAR_LIMIT_RECV_SGE);
 	u32 wr = said(attrs->max_qp_wr, RCHAR_LIMIT_QP_WR);
 	u32 cqe = said(attrs->max_cqe, RCHAR_LIMIT_CQE);
+	int ret;
 
 	memset(limits, 0, sizeof(*limits));
 	if (!send_sge)
@@ -113,7 +114,12 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 	limits->keyless_reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
 	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&
 			  !limits->iwarp;
-	return rchar_dma_probe(dev, &limits->direct_dma);
+	ret = rchar_dma_probe(dev, &limits->direct_dma);
+	if (!ret && !limits->direct_dma)
+		pr_info_ratelimited(
+			"%s: accesses copies of memory (swiotlb), or not what caches have: peers get no keys of regions\n",
+			dev_name(&dev->dev));
+	return ret;
 }
 
 /**
