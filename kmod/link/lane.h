@@ -289,8 +289,8 @@ struct rchar_lane {
 	struct completion started;
 	struct work_struct teardown;
 	struct work_struct connect_work;
-	struct work_struct refill_work;
 	struct work_struct break_work;
+	struct delayed_work refill_work;
 	struct delayed_work notify_work;
 	bool notified;
 	struct completion cm_connected;

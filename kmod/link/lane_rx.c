@@ -37,6 +37,9 @@ static int post_counted(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 	return 0;
 }
 
+/* Memory or mappings may come back. A mapping does not wait for that, as an allocation does. */
+#define REFILL_RETRY_MS 10
+
 /* Returns false if the size has changed meanwhile. */
 static bool try_post(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp)
 {
@@ -50,7 +53,10 @@ static bool try_post(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t gfp
 	open = lane->rx_open;
 	if (open && !filled) {
 		list_add_tail(&rxb->entry, &lane->refill);
-		queue_work(rchar_lane_wq, &lane->refill_work);
+		queue_delayed_work(rchar_lane_wq, &lane->refill_work,
+				   gfpflags_allow_blocking(gfp) ?
+					   msecs_to_jiffies(REFILL_RETRY_MS) :
+					   0);
 	} else if (open && same && post_counted(lane, rxb)) {
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	}
@@ -66,7 +72,8 @@ static void post_rxbuf(struct rchar_lane *lane, struct rchar_rxbuf *rxb, gfp_t g
 
 static void refill_work(struct work_struct *work)
 {
-	struct rchar_lane *lane = container_of(work, struct rchar_lane, refill_work);
+	struct rchar_lane *lane = container_of(to_delayed_work(work), struct rchar_lane,
+					       refill_work);
 	struct rchar_rxbuf *rxb;
 	LIST_HEAD(todo);
 
@@ -254,7 +261,7 @@ int rchar_lane_rx_init(struct rchar_lane *lane)
 	spin_lock_init(&lane->rx_lock);
 	INIT_LIST_HEAD(&lane->refill);
 	INIT_LIST_HEAD(&lane->rx.idle);
-	INIT_WORK(&lane->refill_work, refill_work);
+	INIT_DELAYED_WORK(&lane->refill_work, refill_work);
 	lane->rxbufs = kcalloc(lane->depth, sizeof(*lane->rxbufs), GFP_KERNEL);
 	lane->hdrs = kcalloc(lane->depth, sizeof(*lane->hdrs), GFP_KERNEL);
 	if (!lane->rxbufs || !lane->hdrs)
@@ -343,7 +350,7 @@ void rchar_lane_rx_close(struct rchar_lane *lane)
 	spin_lock_bh(&lane->rx_lock);
 	lane->rx_open = false;
 	spin_unlock_bh(&lane->rx_lock);
-	cancel_work_sync(&lane->refill_work);
+	cancel_delayed_work_sync(&lane->refill_work);
 }
 
 /**

@@ -135,11 +135,15 @@ static void onesided_unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
 	r->nr = 0;
 }
 
-/* Map the next part of the operation, up to @len bytes. Returns the bytes mapped; 0 on failure. */
+/*
+ * Map the next part of the operation, up to @len bytes. Returns the bytes mapped, fewer if the
+ * mappings are exhausted; 0 on failure. A device that bounces has no large pieces contiguous.
+ */
 static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
 {
 	struct ib_device *dev = lane->cm_id->device;
 	int max = r->io->write ? lane->limits.write_sge : lane->limits.read_sge;
+	u32 piece = lane->limits.direct_dma ? U32_MAX : RCHAR_CHUNK_SIZE;
 	struct rchar_io *io = r->io;
 	u32 done = 0;
 
@@ -147,11 +151,11 @@ static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u3
 		const struct bio_vec *v = &io->vecs[io->vec];
 		struct ib_sge *sge = &r->sge[r->nr];
 
-		sge->length = min(len - done, v->bv_len - io->vec_at);
+		sge->length = min3(len - done, v->bv_len - io->vec_at, piece);
 		sge->lkey = lane->pd->local_dma_lkey;
 		if (rchar_dma_map_page(dev, v->bv_page, v->bv_offset + io->vec_at, sge->length,
 				       direction(io), &sge->addr))
-			return 0;
+			break;
 		done += sge->length;
 		io->vec_at += sge->length;
 		if (io->vec_at == v->bv_len) {
@@ -190,7 +194,10 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 	};
 }
 
-/* Post one work request of an operation. Returns its bytes; 0 if the lane or operation failed. */
+/*
+ * Post one work request of an operation. Returns its bytes; 0 if the lane or operation failed, or
+ * if mappings are exhausted: then completions of the lane bring them back.
+ */
 static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle,
@@ -203,8 +210,9 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	r->io = io;
 	len = onesided_map(r, lane, len);
 	if (!len) {
-		onesided_unmap(r, lane->cm_id->device);
 		r->io = NULL;
+		if (lane->onesided.used)
+			return 0;
 		io->failed = true;
 		io->tries++;
 		return 0;
@@ -332,6 +340,8 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 			continue;
 		}
 		bytes = post_next(lane, io, ended);
+		if (!bytes && !io->failed && !io->error)
+			break;
 		if (bytes && !list_empty(&q->entry) && turn_over(flow, io, bytes))
 			list_move_tail(&q->entry, ready);
 	}
