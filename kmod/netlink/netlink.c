@@ -341,17 +341,18 @@ static int dump_sessions_of(struct sk_buff *skb, struct netlink_callback *cb,
 			    struct rchar_link *link)
 {
 	struct rchar_session *s;
-	u32 id = cb->args[1];
+	/* The link in which the last part ended may be gone. */
+	u32 id = cb->args[2] == link->serial ? cb->args[1] : 0;
 	int ret = 0;
 
 	while (!ret && (s = rchar_session_next(link, &id))) {
 		ret = dump_one(skb, cb, RCHAR_CMD_SESSION_GET, fill_session, s);
-		if (!ret)
+		if (!ret) {
 			cb->args[1] = id;
+			cb->args[2] = link->serial;
+		}
 		rchar_session_put(s);
 	}
-	if (!ret)
-		cb->args[1] = 0; /* begin with the first session of the next link */
 	return ret;
 }
 
