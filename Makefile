@@ -12,9 +12,14 @@ BUILD   := build
 
 # The kernel to build for: KDIR=/path/to/build-tree or KERNEL=version. The default is the running
 # kernel if its build tree is installed, else the newest installed Debian kernel.
-NEWEST_KERNEL = $(shell ls /lib/modules 2>/dev/null | grep -- -amd64$$ | sort -V | tail -n1)
+NEWEST_KERNEL = $(shell ls -d /lib/modules/*[0-9]-amd64/build 2>/dev/null | cut -d/ -f4 | sort -V | tail -n1)
 RUNNING_KERNEL := $(shell uname -r)
 KERNEL  ?= $(if $(wildcard /lib/modules/$(RUNNING_KERNEL)/build),$(RUNNING_KERNEL),$(NEWEST_KERNEL))
+# Virtual machines boot the newest Debian kernel of which image and headers are installed, and not
+# that of a cloud, which has no soft-RoCE.
+TEST_KERNEL = $(shell for k in $$(ls /lib/modules | grep '[0-9]-amd64$$' | sort -rV); do \
+	[ ! -e /lib/modules/$$k/build ] || [ ! -e /boot/vmlinuz-$$k ] || { echo $$k; break; }; done)
+demo check check-quick check-static soak shell bench: export KERNEL = $(TEST_KERNEL)
 KDIR    ?= /lib/modules/$(KERNEL)/build
 # The RDMA stack: that of the kernel (none), or that of a vendor: a folder with its headers and its
 # Module.symvers. The default is what stands where the vendors put it, if KERNEL loads their ib_core.
@@ -99,6 +104,8 @@ bench: deps module tools ## beside every peer, into Documentation/performance (a
 .PHONY: install
 install: install-tools ## install-tools, and the module for KERNEL
 	@[ -e rdma_char.ko ] || { echo "no module is built: 'make module' first" >&2; exit 1; }
+	@[ -n "$(DESTDIR)" ] || [ "$(KERNEL)" = "$(RUNNING_KERNEL)" ] || \
+		echo "note: the module is for Linux $(KERNEL), and $(RUNNING_KERNEL) runs" >&2
 	install -D -m 644 rdma_char.ko $(DESTDIR)/lib/modules/$(KERNEL)/updates/rdma_char.ko
 	[ -n "$(DESTDIR)" ] || depmod -a $(KERNEL)
 
@@ -166,7 +173,7 @@ version-date: # for rpm/make-packages
 .PHONY: dist
 dist: ## the sources as an archive, the same bytes each time, into build or DIST=
 	@mkdir -p $(dir $(DIST))
-	@$(SOURCES_LIST) | tar --files-from=- --sort=name --owner=0 --group=0 --numeric-owner \
+	@list=$$($(SOURCES_LIST)) && [ -n "$$list" ] && echo "$$list" | tar --files-from=- --sort=name --owner=0 --group=0 --numeric-owner \
 		--mtime='$(VERSION_DATE)' --mode=u=rwX,go=rX --transform='s|^\(\./\)\{0,1\}|rdma-char-$(VERSION)/|' \
 		--use-compress-program='gzip -n' --create --file=$(DIST)
 
