@@ -604,24 +604,33 @@ fsync_fails_when_the_session_ends_first() {
 }
 
 # A peer that takes a frame now and then makes registering as slow as it likes.
-slow_registrations_hold_nobody_up() {
-	local knob=/sys/kernel/debug/rdma_char/delay_register attempts
+slow=/sys/kernel/debug/rdma_char/delay_register
 
-	[ -e $knob ] || skip "the module is not a test build, or this kernel has no debugfs"
-	rchar add slow memory listen 10.0.0.1 size 64m
-	rchar add other memory listen 10.0.0.1 size 64m
+can_be_slow() { [ -e $slow ] || skip "the module is not a test build, or this kernel has no debugfs"; }
+
+registers_slowly() { # SIZE MICROSECONDS - the region "slow" for b; each batch takes so long
+	rchar add slow memory listen 10.0.0.1 size "$1"
 	on b rchar -w $limit add slow memory connect 10.0.0.1
-	attempts=$(counter b 'rchar -j link' attempts)
-	echo 4200000 >$knob
+	echo "$2" >$slow
 	on b 'head -c 1 /dev/rchar/slow >/tmp/got 2>&1 &' &
-	# Registering is under way: deleting another region does not wait for it.
+	# Registering is under way.
 	until_true grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
+}
+
+slow_registrations_hold_nobody_up() {
+	local attempts
+
+	can_be_slow
+	rchar add other memory listen 10.0.0.1 size 64m
+	registers_slowly 64m 4200000
+	attempts=$(counter b 'rchar -j link' attempts)
+	# Deleting another region does not wait for it.
 	rchar del other
 	[ "$(counter b 'rchar -j link' attempts)" = "$attempts" ]
 	# Before all of it is registered the connection ends.
 	until_true eval '[ "$(counter b "rchar -j link" attempts)" -gt '"$attempts"' ]'
 	rchar del slow
-	echo 0 >$knob
+	echo 0 >$slow
 	wait $! || true
 	clean
 }
@@ -635,17 +644,13 @@ imports_denied() {
 
 # Another export of the same lane is being registered meanwhile, slowly.
 a_denied_peer_has_no_access_when_set_returns() {
-	local knob=/sys/kernel/debug/rdma_char/delay_register session
+	local session
 
-	[ -e $knob ] || skip "the module is not a test build, or this kernel has no debugfs"
-	rchar add slow memory listen 10.0.0.1 size 64m
+	can_be_slow
 	rchar add denied memory listen 10.0.0.1 size 12k
 	on b rchar -w $limit add denied memory connect 10.0.0.1
-	on b rchar -w $limit add slow memory connect 10.0.0.1
 	imports_denied
-	echo 1000000 >$knob
-	on b 'head -c 1 /dev/rchar/slow >/tmp/got 2>&1 &' &
-	until_true grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
+	registers_slowly 64m 1000000
 	rchar set denied allow 10.0.0.9/32
 	[ "$(keys_of_denied)" = 0 ]
 	rchar set denied allow any
@@ -653,7 +658,7 @@ a_denied_peer_has_no_access_when_set_returns() {
 	session=$(rchar session | sed -n 's/: channel denied .*//p')
 	rchar session kill "$session"
 	[ "$(keys_of_denied)" = 0 ]
-	echo 0 >$knob
+	echo 0 >$slow
 	on b 'kill $(cat /tmp/importers); rm /tmp/importers'
 	wait
 	clean
@@ -661,17 +666,13 @@ a_denied_peer_has_no_access_when_set_returns() {
 
 # The keys of a region are void before 'del' returns, which its peer can make slow.
 deleting_a_channel_holds_no_other_up() {
-	local knob=/sys/kernel/debug/rdma_char/delay_register del
+	local del
 
-	[ -e $knob ] || skip "the module is not a test build, or this kernel has no debugfs"
+	can_be_slow
 	rm -f /tmp/deleted
-	rchar add slow memory listen 10.0.0.1 size 1m
-	on b rchar -w $limit add slow memory connect 10.0.0.1
-	echo 10000000 >$knob
-	on b 'head -c 1 /dev/rchar/slow >/tmp/got 2>&1 &' &
 	# The export exists before its registration has read the delay.
-	until_true grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
-	echo 0 >$knob
+	registers_slowly 1m 10000000
+	echo 0 >$slow
 	(rchar del slow; touch /tmp/deleted) &
 	del=$!
 	# Its name is free at once; all the rest is still to come.
