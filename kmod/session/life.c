@@ -420,9 +420,7 @@ void rchar_session_close(struct rchar_session *session)
 	bool cancel = false;
 	LIST_HEAD(dropped);
 
-	spin_lock_bh(&channel->lock);
-	list_del_init(&session->wait_entry);
-	spin_unlock_bh(&channel->lock);
+	rchar_session_stop_waiting(session);
 	spin_lock_bh(&session->lock);
 	drop_received(session, &dropped);
 	rchar_session_recount(session);
