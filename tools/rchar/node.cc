@@ -32,6 +32,17 @@ bool is_file(const std::string &name)
 	return !lstat(node_path(name).c_str(), &st) && S_ISREG(st.st_mode);
 }
 
+struct stat stat_device(const Channel &channel)
+{
+	const std::string &name = *channel.name;
+	struct stat st;
+
+	if (stat_node(channel, &st) != DEVICE)
+		throw Failure(EXIT_USAGE, "set " + name + ": " + node_path(name) +
+						  " is not the device of the channel");
+	return st;
+}
+
 void must(int ret, const std::string &name)
 {
 	if (ret)
@@ -83,24 +94,14 @@ void warn_of_files(const std::vector<Channel> &channels, bool all)
 	closedir(dir);
 }
 
-void check_node(const Channel &channel)
-{
-	const std::string &name = *channel.name;
-	struct stat st;
-
-	if (stat_node(channel, &st) != DEVICE)
-		throw Failure(EXIT_USAGE, "set " + name + ": " + node_path(name) +
-						  " is not the device of the channel");
-}
+void check_node(const Channel &channel) { stat_device(channel); }
 
 void change_node(const Channel &channel, const Channel &wanted)
 {
 	const std::string &name = *channel.name;
 	std::string path = node_path(name);
-	struct stat st;
+	struct stat st = stat_device(channel);
 
-	check_node(channel);
-	stat_node(channel, &st);
 	// The owner first: chown() may take bits of the mode away.
 	if (wanted.uid || wanted.gid)
 		must(chown(path.c_str(), wanted.uid.value_or(st.st_uid),

@@ -15,6 +15,6 @@ void read_node(Channel *channel);
 // the bytes in memory. Warns of files in the way of these channels, and of all others when all is
 // set.
 void warn_of_files(const std::vector<Channel> &channels, bool all);
+void check_node(const Channel &channel);  // Failure: it is not the device of the channel
 // Gives the node the mode, owner and group of wanted, as far as it has them.
-void check_node(const Channel &channel);  // Failure: it is no device
 void change_node(const Channel &channel, const Channel &wanted);
