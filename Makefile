@@ -19,7 +19,9 @@ KERNEL  ?= $(if $(wildcard /lib/modules/$(RUNNING_KERNEL)/build),$(RUNNING_KERNE
 # that of a cloud, which has no soft-RoCE.
 TEST_KERNEL = $(shell for k in $$(ls /lib/modules | grep '[0-9]-amd64$$' | sort -rV); do \
 	[ ! -e /lib/modules/$$k/build ] || [ ! -e /boot/vmlinuz-$$k ] || { echo $$k; break; }; done)
+ifeq ($(origin KERNEL),file)
 demo check check-quick check-static soak shell bench: export KERNEL = $(TEST_KERNEL)
+endif
 KDIR    ?= /lib/modules/$(KERNEL)/build
 # The RDMA stack: that of the kernel (none), or that of a vendor: a folder with its headers and its
 # Module.symvers. The default is what stands where the vendors put it, if KERNEL loads their ib_core.
@@ -173,7 +175,8 @@ version-date: # for rpm/make-packages
 .PHONY: dist
 dist: ## the sources as an archive, the same bytes each time, into build or DIST=
 	@mkdir -p $(dir $(DIST))
-	@list=$$($(SOURCES_LIST)) && [ -n "$$list" ] && echo "$$list" | tar --files-from=- --sort=name --owner=0 --group=0 --numeric-owner \
+	@list=$$($(SOURCES_LIST)) && [ -n "$$list" ] && printf '%s\n' "$$list" | \
+		tar --files-from=- --sort=name --owner=0 --group=0 --numeric-owner \
 		--mtime='$(VERSION_DATE)' --mode=u=rwX,go=rX --transform='s|^\(\./\)\{0,1\}|rdma-char-$(VERSION)/|' \
 		--use-compress-program='gzip -n' --create --file=$(DIST)
 
