@@ -9,6 +9,8 @@ UDEVDIR ?= $(PREFIX)/lib/udev/rules.d
 ZSHDIR  ?= site-functions
 DKMSDIR  = $(DESTDIR)/usr/src/rdma_char-$(VERSION)
 BUILD   := build
+# Tests have a time limit, and what they need may have to be installed first.
+STARTED := $(shell date +%s)
 
 # The kernel to build for: KDIR=/path/to/build-tree or KERNEL=version. The default is the running
 # kernel if its build tree is installed, else the newest installed Debian kernel.
@@ -77,11 +79,11 @@ demo: deps ## two virtual machines, a real file through two devices, and the pro
 
 .PHONY: check
 check: deps ## the tests
-	@./selftests/check
+	@CHECK_SINCE=$(STARTED) ./selftests/check
 
 .PHONY: check-quick
 check-quick: deps ## all tests but those under the debug kernel
-	@./selftests/check --quick
+	@CHECK_SINCE=$(STARTED) ./selftests/check --quick
 
 .PHONY: check-static
 check-static: ## only the checks that boot nothing
