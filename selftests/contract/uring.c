@@ -122,6 +122,28 @@ TEST(io_uring_polls_a_channel)
 	CHECK(threads() == 1);
 }
 
+/* Twenty times: the request has to be there before the peer has answered. */
+TEST(io_uring_polls_an_import_that_opens)
+{
+	struct io_uring_sqe *sqe;
+	int fd, i;
+
+	sh("rchar add polled memory listen 10.0.0.1 size 1m backlog 30;"
+	   "rchar -w 60 add polls memory connect 10.0.0.1/polled");
+	setup();
+	for (i = 0; i < 20; i++) {
+		fd = open("/dev/rchar/polls", O_RDWR | O_NONBLOCK);
+		CHECK(fd >= 0);
+		sqe = io_uring_get_sqe(&ring);
+		io_uring_prep_poll_add(sqe, fd, POLLOUT);
+		io_uring_sqe_set_data64(sqe, 1);
+		submit();
+		CHECK(complete(1) == POLLOUT);
+		CHECK(pwrite(fd, "x", 1, 0) == 1);
+		close(fd);
+	}
+}
+
 TEST(io_uring_moves_whole_messages)
 {
 	int cli, srv, i;
