@@ -384,9 +384,13 @@ void rchar_session_shut(struct rchar_session *s, u8 halves)
  * @session: the session
  * @halves: RCHAR_SHUT_RD, RCHAR_SHUT_WR or both
  *
+ * Received bytes are dropped when the reader that copies some has finished. The copy may wait for
+ * a page fault of another program.
+ *
  * Context: process.
+ * Return: 0; or -EINTR when a fatal signal ends the wait for the reader: the halves are shut then.
  */
-void rchar_session_shutdown(struct rchar_session *session, u8 halves)
+int rchar_session_shutdown(struct rchar_session *session, u8 halves)
 {
 	LIST_HEAD(dropped);
 
@@ -396,13 +400,15 @@ void rchar_session_shutdown(struct rchar_session *session, u8 halves)
 	spin_unlock_bh(&session->lock);
 	if (halves & RCHAR_SHUT_RD) {
 		/* Readers copy with the mutex, but without the session lock. */
-		mutex_lock(&session->rx.mutex);
+		if (mutex_lock_killable(&session->rx.mutex))
+			return -EINTR;
 		spin_lock_bh(&session->lock);
 		drop_received(session, &dropped);
 		spin_unlock_bh(&session->lock);
 		mutex_unlock(&session->rx.mutex);
 		rchar_seg_free_list(&dropped);
 	}
+	return 0;
 }
 
 /**

@@ -218,7 +218,7 @@ void rchar_session_close(struct rchar_session *session);
 bool rchar_session_opening(struct rchar_session *session);
 bool rchar_session_stop_waiting(struct rchar_session *session);
 __poll_t rchar_session_poll(struct rchar_session *session);
-void rchar_session_shutdown(struct rchar_session *session, u8 shut);
+int rchar_session_shutdown(struct rchar_session *session, u8 shut);
 bool rchar_session_readable(const struct rchar_session *session);
 u32 rchar_session_rx_queued(const struct rchar_session *session);
 u32 rchar_session_tx_unacked(const struct rchar_session *session);
