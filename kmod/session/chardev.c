@@ -153,6 +153,9 @@ int rchar_chardev_open(struct inode *inode, struct file *file)
 	u8 flags = 0;
 	int ret;
 
+	/* The VFS refuses this only after it has opened the file: with a session of a peer. */
+	if (file->f_flags & O_DIRECT)
+		return -EINVAL;
 	/* Files of types without halves have a file position: they are not streams. */
 	if (channel->type->halves) {
 		if (!(file->f_mode & FMODE_WRITE))
@@ -386,8 +389,7 @@ long rchar_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 			return -EINVAL;
 		if (rchar_session_opening(s))
 			return -ENOTCONN;
-		rchar_session_shutdown(s, arg);
-		return 0;
+		return rchar_session_shutdown(s, arg);
 	default:
 		return rchar_chardev_info_ioctl(file, cmd, arg);
 	}

@@ -184,6 +184,17 @@ TEST(open_needs_permission_on_the_node)
 	CHECK_ERR(open(CLI, O_RDWR), EACCES);
 }
 
+TEST(an_open_with_o_direct_takes_no_session)
+{
+	int cli = open(CLI, O_RDWR), srv;
+	char buf[10];
+
+	CHECK(cli >= 0 && write(cli, "waits", 5) == 5 && fsync(cli) == 0);
+	CHECK_ERR(open(SRV, O_RDWR | O_DIRECT), EINVAL);
+	srv = open(SRV, O_RDWR);
+	CHECK(srv >= 0 && read(srv, buf, sizeof(buf)) == 5 && !memcmp(buf, "waits", 5));
+}
+
 TEST(the_node_of_a_deleted_channel_is_enxio)
 {
 	struct stat st;
