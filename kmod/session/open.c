@@ -65,7 +65,7 @@ static struct rchar_session *open_connect(struct rchar_channel *channel, u8 open
 	if (channel->dead) {
 		spin_unlock_bh(&channel->lock);
 		rchar_session_discard(s);
-		return ERR_PTR(-ENODEV);
+		return ERR_PTR(-ENXIO);
 	}
 	rchar_session_add(s);
 	spin_lock(&s->lock);
@@ -147,7 +147,7 @@ static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_
 	if (channel->dead) {
 		spin_unlock_bh(&channel->lock);
 		rchar_session_discard(acceptor);
-		return ERR_PTR(-ENODEV);
+		return ERR_PTR(-ENXIO);
 	}
 	s = take_waiting(channel);
 	if (s) {
