@@ -273,7 +273,7 @@ static int region_open(struct inode *inode, struct file *file)
 	spin_unlock_bh(&channel->lock);
 	if (!f->region) {
 		kfree(f);
-		return -ENODEV;
+		return -ENXIO;
 	}
 	f->channel = channel;
 	f->seen = READ_ONCE(f->region->rings);
@@ -370,9 +370,25 @@ static loff_t region_llseek(struct file *file, loff_t offset, int whence)
 	return fixed_size_llseek(file, offset, whence, f->region->size);
 }
 
+/* The file has a reference to the region, and pages stay where they are: nothing to lock. */
+static vm_fault_t region_fault(struct vm_fault *vmf)
+{
+	struct region_file *f = vmf->vma->vm_file->private_data;
+
+	if (vmf->pgoff >= f->region->nr_pages)
+		return VM_FAULT_SIGBUS;
+	vmf->page = f->region->pages[vmf->pgoff];
+	get_page(vmf->page);
+	return 0;
+}
+
+static const struct vm_operations_struct region_vm_ops = {
+	.fault = region_fault,
+};
+
 /*
- * Mapped pages have references of their own. The delete of the channel need not unmap the
- * pages.
+ * Pages are mapped when they are used: a region may be large, and madvise(MADV_DONTNEED) unmaps
+ * pages. The delete of the channel leaves mappings alone.
  */
 static int region_mmap(struct file *file, struct vm_area_struct *vma)
 {
@@ -386,8 +402,12 @@ static int region_mmap(struct file *file, struct vm_area_struct *vma)
 	 */
 	if (!(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
+	if (vma->vm_pgoff >= f->region->nr_pages ||
+	    vma_pages(vma) > f->region->nr_pages - vma->vm_pgoff)
+		return -ENXIO;
 	rchar_compat_vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	return vm_map_pages(vma, f->region->pages, f->region->nr_pages);
+	vma->vm_ops = &region_vm_ops;
+	return 0;
 }
 
 static __poll_t region_poll(struct file *file, poll_table *wait)
@@ -414,7 +434,9 @@ static long fetch_rings(struct region_file *f, void __user *arg)
 	struct rchar_rings rings = {};
 	u64 seen;
 
-	mutex_lock(&f->lock);
+	/* Who has it may wait for a page fault of another program. */
+	if (mutex_lock_killable(&f->lock))
+		return -EINTR;
 	spin_lock_bh(&f->region->lock);
 	seen = f->region->rings;
 	rings.count = seen - f->seen;

@@ -108,6 +108,7 @@ TEST(mmap_is_the_region)
 	CHECK(pread(far, big, 100, 5000) == 100 && !strcmp(big, "from the mapping"));
 	CHECK(pwrite(far, "from afar", 10, 9000) == 10 && fsync(far) == 0);
 	CHECK(!strcmp(map + 9000, "from afar"));
+	CHECK(madvise(map, SIZE, MADV_DONTNEED) == 0 && !strcmp(map + 9000, "from afar"));
 	ro = open(HERE, O_RDONLY);
 	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, ro, 0) != MAP_FAILED);
 	CHECK(mmap(NULL, SIZE, PROT_WRITE, MAP_SHARED, ro, 0) == MAP_FAILED && errno == EACCES);
