@@ -258,6 +258,18 @@ enum rchar_frame_error rchar_rndv_done(struct rchar_session *session, struct rch
 	return RCHAR_FRAME_OK;
 }
 
+/*
+ * The memory cgroup may be full, but the peer waits for the bytes. A session has one rendezvous at
+ * a time, so what is not charged to the program has a bound.
+ */
+static struct rchar_txbuf *alloc_instead(u32 len)
+{
+	struct rchar_txbuf *txb;
+
+	txb = rchar_txbuf_alloc(RCHAR_OP_DATA, len, RCHAR_GFP_PROGRAM | __GFP_NOWARN);
+	return txb ?: rchar_txbuf_alloc(RCHAR_OP_DATA, len, GFP_KERNEL);
+}
+
 /* Copy the bytes into DATA frames with INSTEAD. */
 static bool rndv_out_build(struct rchar_rndv_out *b, struct list_head *frames)
 {
@@ -265,7 +277,7 @@ static bool rndv_out_build(struct rchar_rndv_out *b, struct list_head *frames)
 
 	while (done < b->len) {
 		u32 len = min(b->len - done, max), at = 0;
-		struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_DATA, len, RCHAR_GFP_PROGRAM);
+		struct rchar_txbuf *txb = alloc_instead(len);
 
 		if (!txb)
 			return false;
