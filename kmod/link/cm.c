@@ -398,6 +398,7 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 	param.private_data = &reply;
 	param.private_data_len = lane->encrypted ? sizeof(reply) : sizeof(reply.privdata);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
+	lane->accepted = true;
 	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
 	if (ret)
 		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);

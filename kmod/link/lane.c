@@ -384,26 +384,6 @@ static void stop_rep(struct rchar_lane *lane)
 		wait_for_completion_timeout(&lane->cm_connected, msecs_to_jiffies(STOP_REP_MS));
 }
 
-/* Nothing is posted any more: drain both queues, then release their frames and buffers. */
-static void lane_drain(struct rchar_lane *lane)
-{
-	rchar_lane_rx_close(lane);
-	cancel_work_sync(&lane->break_work);
-	cancel_work_sync(&lane->tx.seal_work);
-	cancel_delayed_work_sync(&lane->notify_work);
-	if (lane->cm_id->qp) {
-		stop_rep(lane);
-		rdma_disconnect(lane->cm_id);
-		ib_drain_qp(lane->cm_id->qp);
-	}
-	/* A completion may have queued notify_work again. */
-	cancel_delayed_work_sync(&lane->notify_work);
-	rchar_lane_tx_drained(lane);
-	lane->ops->drained(lane);
-	rchar_lane_rx_drained(lane);
-	memzero_explicit(&lane->seal, sizeof(lane->seal));
-}
-
 /*
  * ib_poll_handler() (drivers/infiniband/core/cq.c) lets go of the CQ before it asks for the next
  * event, and ib_free_cq() does not wait for that. The handler runs with bottom halves off, so a
@@ -419,6 +399,50 @@ static void free_cq(struct rchar_lane *lane)
 		irq_poll_enable(&lane->cq->iop);
 	}
 	ib_free_cq(lane->cq);
+	lane->cq = NULL;
+}
+
+/*
+ * Has the queue pair left INIT? Over iWARP its driver does not say so before the CM does: a
+ * connection that is on its way has to be ended by the drain.
+ */
+static bool was_connected(struct rchar_lane *lane)
+{
+	return lane->accepted || lane->limits.iwarp || completion_done(&lane->cm_connected);
+}
+
+/*
+ * End all work requests. A queue pair that was never connected has receives only, and is destroyed
+ * instead: qedr completes nothing of it (qed_roce_modify_qp() tells the adapter nothing of a queue
+ * pair in INIT that goes to ERR), so ib_drain_qp() would wait for ever.
+ */
+static void end_qp(struct rchar_lane *lane)
+{
+	if (was_connected(lane)) {
+		stop_rep(lane);
+		rdma_disconnect(lane->cm_id);
+		ib_drain_qp(lane->cm_id->qp);
+	} else {
+		rdma_destroy_qp(lane->cm_id);
+		free_cq(lane);
+	}
+}
+
+/* Nothing is posted any more: drain both queues, then release their frames and buffers. */
+static void lane_drain(struct rchar_lane *lane)
+{
+	rchar_lane_rx_close(lane);
+	cancel_work_sync(&lane->break_work);
+	cancel_work_sync(&lane->tx.seal_work);
+	cancel_delayed_work_sync(&lane->notify_work);
+	if (lane->cm_id->qp)
+		end_qp(lane);
+	/* A completion may have queued notify_work again. */
+	cancel_delayed_work_sync(&lane->notify_work);
+	rchar_lane_tx_drained(lane);
+	lane->ops->drained(lane);
+	rchar_lane_rx_drained(lane);
+	memzero_explicit(&lane->seal, sizeof(lane->seal));
 }
 
 static void teardown_work(struct work_struct *work)

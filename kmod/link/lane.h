@@ -240,6 +240,7 @@ struct rchar_lane_auth {
  * @notify_work: acceptor: notifies the CM that a frame arrived while the RTU is missing
  * @notified: the CM accepted the notification of @notify_work
  * @cm_connected: the CM has raised ESTABLISHED or DISCONNECTED
+ * @accepted: acceptor: rdma_accept() has been called
  * @timer: fails a lane that is not UP in time
  */
 struct rchar_lane {
@@ -294,6 +295,7 @@ struct rchar_lane {
 	struct delayed_work notify_work;
 	bool notified;
 	struct completion cm_connected;
+	bool accepted;
 	struct delayed_work timer;
 };
 
