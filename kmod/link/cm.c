@@ -281,13 +281,14 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* Local ACK Timeout of a connection over Ethernet that the CM chooses: 4.096 us * 2^19 = 2.1 s. */
+/* Local ACK Timeout: 4.096 us * 2^19 = 2.1 s, as the CM of Linux 6.1 chooses over Ethernet. */
 #define ACK_TIMEOUT_MAX 19
 
 /*
  * The time after which the device sends again what the peer does not acknowledge is 4.096 us * 2^n
  * (IBTA vol 1, 9.7.6.1.3), and RETRY + 1 of these times pass before it gives up. The least n with
- * which the keepalive, which waits for three intervals, is not later than that.
+ * which the keepalive, which waits for three intervals, is not later than that. Newer kernels would
+ * choose a quarter of ACK_TIMEOUT_MAX (CMA_IBOE_PACKET_LIFETIME in drivers/infiniband/core/cma.c).
  */
 static u8 ack_timeout(u8 keepalive)
 {
@@ -312,15 +313,13 @@ static u8 ack_timeout(u8 keepalive)
 int rchar_cm_create_id(struct rchar_lane *lane, struct net *net, u8 tos, u8 keepalive)
 {
 	struct rdma_cm_id *id = rdma_create_id(net, lane_handler, lane, RDMA_PS_TCP, IB_QPT_RC);
-	u8 timeout = ack_timeout(keepalive);
 
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	/* The peer takes both from the connection request. */
 	if (tos)
 		rdma_set_service_type(id, tos);
-	if (timeout < ACK_TIMEOUT_MAX)
-		rdma_set_ack_timeout(id, timeout);
+	rdma_set_ack_timeout(id, ack_timeout(keepalive));
 	lane->cm_id = id;
 	return 0;
 }
