@@ -54,9 +54,22 @@ static void fit_frames(struct rchar_limits *l, u32 send_sge, u32 recv_sge)
 	BUILD_BUG_ON(RCHAR_TXBUF_INLINE < RCHAR_WIRE_FRAME_MIN);
 }
 
-static void fit_registrations(struct rchar_limits *l, const struct ib_device_attr *attrs)
+/*
+ * Registrations have pages of PAGE_SIZE. irdma takes a size that it does not have for 4 KiB
+ * (irdma_sc_mr_fast_register()). ocrdma computes with the first I/O virtual address, which
+ * rchar_mr_map() replaces.
+ */
+static bool may_register(const struct ib_device *dev)
 {
-	if (attrs->device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS)
+	return dev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS &&
+	       dev->attrs.page_size_cap & PAGE_SIZE && dev->ops.driver_id != RDMA_DRIVER_OCRDMA;
+}
+
+static void fit_registrations(struct rchar_limits *l, const struct ib_device *dev)
+{
+	const struct ib_device_attr *attrs = &dev->attrs;
+
+	if (may_register(dev))
 		l->reg_pages = said(min_t(u32, attrs->max_fast_reg_page_list_len, INT_MAX),
 				    RCHAR_LIMIT_REG_PAGES);
 	l->mrs = said(attrs->max_mr, RCHAR_LIMIT_MR);
@@ -109,7 +122,7 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 	limits->reads_out = min_t(u32,
 				  said(attrs->max_qp_init_rd_atom, RCHAR_LIMIT_QP_INIT_RD_ATOM),
 				  RCHAR_LANE_RD_ATOMIC);
-	fit_registrations(limits, attrs);
+	fit_registrations(limits, dev);
 	limits->iwarp = rdma_protocol_iwarp(dev, port);
 	limits->keyless_reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
 	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&
