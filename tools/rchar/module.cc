@@ -26,22 +26,37 @@ Channel get_channel(Netlink &nl, const std::string &name, const std::string &com
 	return out;
 }
 
+namespace {
+
+// Between two questions about a channel: more each time.
+constexpr std::chrono::milliseconds PAUSE_STEP{2}, PAUSE_MAX{50};
+
+}  // namespace
+
 Channel wait_channel(const std::string &name, std::chrono::seconds limit,
 		     const std::function<bool(const Channel &)> &done)
 {
 	using Clock = std::chrono::steady_clock;
 	const Clock::time_point end = Clock::now() + limit;
+	const auto left_until = [](Clock::time_point t) {
+		return std::chrono::ceil<std::chrono::milliseconds>(t - Clock::now()).count();
+	};
 	Netlink events, nl;
+	std::chrono::milliseconds pause{0};
 
 	events.subscribe();
 	for (;;) {
+		const Clock::time_point again = Clock::now() + pause;
 		Channel channel = get_channel(nl, name);
-		auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
 
-		if (done(channel) || left.count() <= 0)
+		if (done(channel) || left_until(end) <= 0)
 			return channel;
 		// DONE may ask for a signal, which comes just before this: so each second.
-		events.wait_events(static_cast<int>(std::min<int64_t>(left.count(), 1000)));
+		events.wait_events(static_cast<int>(std::min<int64_t>(left_until(end), 1000)));
+		// Events of a thousand other links are no reason to ask a thousand times.
+		while (left_until(again) > 0)
+			events.wait_events(static_cast<int>(left_until(again)));
+		pause = std::min(pause + PAUSE_STEP, PAUSE_MAX);
 	}
 }
 
