@@ -185,12 +185,14 @@ void interrupt_with(const struct sigaction *sa)
 	pthread_detach(thread);
 }
 
+/* 4096 bytes, before memory that is not mapped. */
 char *half_mapped(void)
 {
-	char *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const size_t page = sysconf(_SC_PAGESIZE);
+	char *p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	CHECK(p != MAP_FAILED && munmap(p + 4096, 4096) == 0);
-	return p;
+	CHECK(p != MAP_FAILED && munmap(p + page, page) == 0);
+	return p + page - 4096;
 }
 
 /* The largest number that a command prints after a key of JSON; -1: there is none. */

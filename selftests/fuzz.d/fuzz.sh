@@ -111,7 +111,7 @@ disturb() {
 tell_console() {
 	# A clock: so old the last words may be.
 	while sleep 3; do
-		tr -d '\0' <"$log" | sort -n | tail -n 4 >/dev/ttyS0
+		tr -d '\0' <"$log" | sort -n | tail -n 4 >/dev/console
 	done 2>/dev/null
 }
 
