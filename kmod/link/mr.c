@@ -209,11 +209,32 @@ static void mr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&mrs->done);
 }
 
+static int post(struct rchar_sq *sq, const struct ib_send_wr *first, const struct ib_send_wr **bad)
+{
+	if (first->opcode == IB_WR_REG_MR && reg_wr(first)->access & IB_ACCESS_REMOTE_ATOMIC &&
+	    !rchar_inject_limit(RCHAR_LIMIT_REG_ATOMIC)) {
+		*bad = first;
+		return -EINVAL;
+	}
+	return ib_post_send(sq->qp, first, bad);
+}
+
+/*
+ * Does the device refuse the registration itself, as mlx5 does for memory with atomic operations on
+ * some functions (set_reg_umr_seg() in drivers/infiniband/hw/mlx5/wr.c)? It has taken nothing then,
+ * and would refuse again on the next connection.
+ */
+static bool refused(int ret, const struct ib_send_wr *first, const struct ib_send_wr *bad)
+{
+	return (ret == -EINVAL || ret == -EOPNOTSUPP) && first->opcode == IB_WR_REG_MR &&
+	       bad == first;
+}
+
 /* Post a chain of requests, the last one signaled, and wait for that last one to complete. */
 static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 {
 	struct rchar_sq *sq = mrs->sq;
-	const struct ib_send_wr *bad;
+	const struct ib_send_wr *bad = NULL;
 	int ret = -ENOTCONN;
 
 	lockdep_assert_held(&mrs->lock);
@@ -222,11 +243,16 @@ static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 	spin_lock_bh(sq->lock);
 	if (sq->open) {
 		rchar_sq_begin(sq);
-		ret = ib_post_send(sq->qp, first, &bad);
+		ret = post(sq, first, &bad);
 		if (ret)
 			rchar_sq_end(sq);
 	}
 	spin_unlock_bh(sq->lock);
+	if (refused(ret, first, bad)) {
+		pr_warn_ratelimited("%s: refuses to register memory with access 0x%x: %d\n",
+				    dev_name(&mrs->pd->device->dev), reg_wr(first)->access, ret);
+		return -EOPNOTSUPP;
+	}
 	if (ret) {
 		sq->fail(sq, RCHAR_REASON_QP_ERROR);
 		return ret;
@@ -279,8 +305,9 @@ void rchar_mr_fill_reg(struct rchar_mrs *mrs, const struct rchar_mr *m, int acce
  *
  * Context: process. Waits until the device has registered the regions. After 15 s the lane fails,
  * and this function waits for its drain.
- * Return: 0; -ENOTCONN when the lane is not open; the error of ib_post_send(); or -EIO. On an
- * error the lane fails, and the regions stay until &rchar_mr_owner.gone.
+ * Return: 0; -EOPNOTSUPP when the device refuses the registration: nothing was registered, and the
+ * lane goes on; -ENOTCONN when the lane is not open; the error of ib_post_send(); or -EIO. On
+ * another error than -EOPNOTSUPP the lane fails, and the regions stay until &rchar_mr_owner.gone.
  */
 int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n, int access)
 {

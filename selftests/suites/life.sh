@@ -90,6 +90,27 @@ a_device_that_cannot_connect_is_named() {
 	clean
 }
 
+# The link, and what else uses it, goes on: on the next connection the device would refuse it again.
+a_refused_registration_ends_only_its_session() {
+	limit_of a reg_atomic 0
+	rchar add s stream listen 10.0.0.1
+	rchar add m memory listen 10.0.0.1 size 1m atomics hw
+	on b rchar add s stream connect 10.0.0.1
+	on b rchar add m memory connect 10.0.0.1
+	until_true is_state s up b
+	until_true is_state m up b
+	expect_status 1 on b 'dd if=/dev/rchar/m of=/dev/null bs=4k count=1 2>&1' | tee /tmp/words
+	grep -q 'Connection reset by peer' /tmp/words
+	dmesg | grep 'rxe0: refuses to register memory with access'
+	on b 'head -c 300000 /bin/busybox >/dev/rchar/s' &
+	[ "$(head -c 300000 /dev/rchar/s | md5sum)" = "$(head -c 300000 /bin/busybox | md5sum)" ]
+	wait $!
+	[ "$(counter b 'rchar -j link' connects)" = 1 ]
+	limit_of a reg_atomic 4294967295
+	on b 'dd if=/dev/rchar/m of=/dev/null bs=4k count=1'
+	clean
+}
+
 frames_are_of() { # SIZE
 	on b rchar link | grep -q "frame $1 "
 }
@@ -798,7 +819,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 42
+plan 43
 rmmod rdma_char
 rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
 vm-load
@@ -809,6 +830,7 @@ run wrong_port_times_out_with_a_reason
 run unreachable_address_times_out_with_a_reason
 run listen_waits_for_its_address
 run a_device_that_cannot_connect_is_named
+run a_refused_registration_ends_only_its_session
 run a_link_follows_what_its_device_can_do
 run many_channels_share_one_link
 run a_link_has_the_lanes_that_were_asked_for
