@@ -221,7 +221,7 @@ static int post(struct rchar_sq *sq, const struct ib_send_wr *first, const struc
 
 /*
  * Does the device refuse the registration itself, as mlx5 does for memory with atomic operations on
- * some functions (set_reg_umr_seg() in drivers/infiniband/hw/mlx5/wr.c)? It has taken nothing then,
+ * some functions (set_reg_wr() in drivers/infiniband/hw/mlx5/wr.c)? It has taken nothing then,
  * and would refuse again on the next connection.
  */
 static bool refused(int ret, const struct ib_send_wr *first, const struct ib_send_wr *bad)
@@ -329,7 +329,7 @@ int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n,
  * @m: the region
  *
  * Context: process; waits like rchar_mr_register().
- * Return: as rchar_mr_register().
+ * Return: as rchar_mr_register(), but never -EOPNOTSUPP.
  */
 int rchar_mr_invalidate(struct rchar_mrs *mrs, struct rchar_mr *m)
 {

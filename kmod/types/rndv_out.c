@@ -266,7 +266,7 @@ static struct rchar_txbuf *alloc_instead(u32 len)
 {
 	struct rchar_txbuf *txb;
 
-	txb = rchar_txbuf_alloc(RCHAR_OP_DATA, len, RCHAR_GFP_PROGRAM | __GFP_NOWARN);
+	txb = rchar_txbuf_alloc(RCHAR_OP_DATA, len, RCHAR_GFP_PROGRAM);
 	return txb ?: rchar_txbuf_alloc(RCHAR_OP_DATA, len, GFP_KERNEL);
 }
 
