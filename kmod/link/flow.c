@@ -186,6 +186,8 @@ static struct rchar_txbuf *next_or_credit(struct rchar_flow *flow, struct rchar_
 	if (txb->hdr.len > RCHAR_WIRE_SMALL)
 		lane->tx.trim = 0;
 	take_sequenced(flow, txb);
+	if (rchar_inflight_wants_ping(&lane->tx.inflight))
+		lane->tx.wanted |= BIT(RCHAR_OP_PING);
 	lane->tx.want = flow->nr_unsent >= rchar_credits_total(&lane->tx.credit.tx);
 	return txb;
 }

@@ -120,9 +120,7 @@ static void trim(struct rchar_flow *flow, struct rchar_lane *lane)
 static void pong(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	spin_lock_bh(&flow->lock);
-	/* rchar_flow_receive_done() sends it. */
-	if (rchar_inflight_pong(&lane->tx.inflight))
-		lane->tx.wanted |= BIT(RCHAR_OP_PING);
+	rchar_inflight_pong(&lane->tx.inflight);
 	WRITE_ONCE(flow->rtt_ns, lane->tx.inflight.rtt_ns);
 	spin_unlock_bh(&flow->lock);
 }

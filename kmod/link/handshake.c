@@ -211,8 +211,6 @@ void rchar_handshake_done(struct rchar_lane *lane)
 	/* Only after the move to UP: the answer to READY may arrive at once. */
 	if (!lane->initiator)
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_READY);
-	/* Nothing delays the answer yet: it tells the round trip. */
-	rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
 	rchar_link_lane_up(lane->link, lane);
 	rchar_flow_ready(lane->flow, lane);
 	rchar_onesided_pump(lane->flow);

@@ -13,6 +13,8 @@
 #define RTT_NS_MAX     NSEC_PER_SEC
 /* A round trip that was measured before that many nanoseconds may be that of another path. */
 #define RTT_AGE_MAX    (60ull * NSEC_PER_SEC)
+/* Round trips measured while the first frames cross. */
+#define RTTS	       4
 
 /**
  * rchar_inflight_init() - initialize an empty send queue
@@ -85,6 +87,17 @@ void rchar_inflight_done(struct rchar_inflight *inflight, u32 bytes)
 }
 
 /**
+ * rchar_inflight_wants_ping() - check whether few round trips are known
+ * @inflight: the bytes in the send queue
+ *
+ * Return: true when a PING should follow the next frame.
+ */
+bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight)
+{
+	return inflight->rtts < RTTS && !inflight->ping_at;
+}
+
+/**
  * rchar_inflight_ping() - a PING is sent
  * @inflight: the bytes in the send queue; no other PING is unanswered
  * @alone: nothing else is in the send queue
@@ -101,15 +114,13 @@ void rchar_inflight_ping(struct rchar_inflight *inflight, bool alone)
  *
  * A peer that sends PONG without being asked changes nothing; one that sends it early only makes
  * the frames to itself wait longer in their flow.
- *
- * Return: true when another PING should be sent at once: few round trips are known.
  */
-bool rchar_inflight_pong(struct rchar_inflight *inflight)
+void rchar_inflight_pong(struct rchar_inflight *inflight)
 {
 	u64 now = ktime_get_ns(), rtt;
 
 	if (!inflight->ping_at)
-		return false;
+		return;
 	rtt = clamp_t(u64, now - inflight->ping_at, 1, RTT_NS_MAX);
 	inflight->ping_at = 0;
 	if (inflight->alone && now - inflight->rtt_at > RTT_AGE_MAX)
@@ -118,6 +129,5 @@ bool rchar_inflight_pong(struct rchar_inflight *inflight)
 		WRITE_ONCE(inflight->rtt_ns, rtt);
 		inflight->rtt_at = now;
 	}
-	inflight->rtts = min(inflight->rtts + 1, RCHAR_INFLIGHT_RTTS);
-	return inflight->rtts < RCHAR_INFLIGHT_RTTS;
+	inflight->rtts = min(inflight->rtts + 1, RTTS);
 }

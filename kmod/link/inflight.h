@@ -9,8 +9,9 @@
  * grow doubles with each round trip (the start of TCP BBR, draft-cardwell-iccrg-bbr-congestion-
  * control, 4.3.1.1). The larger of the two counts.
  *
- * The round trip is the shortest time between PING and PONG. When the path becomes longer, an idle
- * link notices: a PING that nothing delays begins anew, a minute after the shortest round trip.
+ * The round trip is the shortest time between PING and PONG. A PING follows the first frames: of a
+ * thousand links, most are idle, and need none. When the path becomes longer, an idle link notices:
+ * a PING that nothing delays begins anew, a minute after the shortest round trip.
  */
 #ifndef RCHAR_INFLIGHT_H
 #define RCHAR_INFLIGHT_H
@@ -18,9 +19,6 @@
 #include <linux/jiffies.h> /* which the next one needs from Linux 6.10 on */
 #include <linux/dynamic_queue_limits.h>
 #include <linux/types.h>
-
-/* Round trips measured when a connection is up: the first one meets work of the handshake. */
-#define RCHAR_INFLIGHT_RTTS 4
 
 /**
  * struct rchar_inflight - the bytes in the send queue of a lane
@@ -33,7 +31,7 @@
  * @rtt_ns: the shortest round trip on this connection; 0 until that is known. May be read without
  *	    the lock.
  * @rtt_at: nanoseconds: when that was measured
- * @rtts: round trips measured in a row, up to RCHAR_INFLIGHT_RTTS
+ * @rtts: round trips measured in a row, up to 4
  * @alone: the send queue was empty when the PING was sent
  *
  * The owner serializes all calls.
@@ -54,7 +52,8 @@ void rchar_inflight_init(struct rchar_inflight *inflight);
 bool rchar_inflight_full(const struct rchar_inflight *inflight);
 void rchar_inflight_queued(struct rchar_inflight *inflight, u32 bytes);
 void rchar_inflight_done(struct rchar_inflight *inflight, u32 bytes);
+bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight);
 void rchar_inflight_ping(struct rchar_inflight *inflight, bool alone);
-bool rchar_inflight_pong(struct rchar_inflight *inflight);
+void rchar_inflight_pong(struct rchar_inflight *inflight);
 
 #endif /* RCHAR_INFLIGHT_H */

@@ -11,7 +11,7 @@ set_path() { # ROUND-TRIP-MS
 	for host in $(vm-hosts); do
 		on "$host" tc qdisc replace dev net0 root netem delay "$half" limit 100000
 	done
-	# A lane measures its round trip when it comes up. The setting makes a link of its own.
+	# A lane measures its round trip with its first frames. The setting makes a link of its own.
 	on "$client" "rchar del --if-exists far-cli
 		rchar -w 10 add far-cli stream connect 10.0.0.1/far-srv keepalive 30s >/dev/null"
 }
