@@ -458,6 +458,9 @@ files_in_the_way_are_told() {
 	rchar show typo 2>/dev/null | grep '^    no device: /dev/rchar/typo is another file$'
 	rchar -j show typo 2>/dev/null | grep '"node":"other"'
 	rchar del typo
+	{ rchar save && echo 'add typo stream listen 10.0.0.1'; } | rchar apply - 2>&1 |
+		grep '^rchar: warning: /dev/rchar/typo is not the device of the channel, but another file'
+	rchar del typo
 	rm /dev/rchar/typo
 	# What the warning says helps.
 	[ -z "$(rchar add typo stream listen 10.0.0.1 2>&1)" ]

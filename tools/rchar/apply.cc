@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "desired.hh"
 #include "module.hh"
+#include "node.hh"
 
 namespace {
 
@@ -167,6 +169,23 @@ Plan make_plan(const Conf &conf, Running running)
 
 Running get_running(Netlink &nl) { return {dump_channels(nl), dump<Key>(nl, RCHAR_CMD_KEY_GET)}; }
 
+// All at once: a thousand channels are not asked for one by one.
+void warn_of_added(Netlink &nl, const Plan &plan)
+{
+	std::set<std::string> added;
+	std::vector<Channel> channels;
+
+	for (const Step &step : plan)
+		if (step.command == Step::CHANNEL_ADD)
+			added.insert(step.name);
+	if (added.empty())
+		return;
+	for (Channel &c : dump_channels(nl))
+		if (added.count(*c.name))
+			channels.push_back(std::move(c));
+	warn_of_files(channels, false);
+}
+
 [[noreturn]] void stopped(const Plan &plan, size_t at, const Failure &why)
 {
 	for (size_t i = 0; i < plan.size(); i++)
@@ -214,6 +233,8 @@ void apply(const Conf &conf, const Options &options)
 			stopped(plan, i, f);
 		}
 	}
+	if (!options.dry_run)
+		warn_of_added(nl, plan);
 }
 
 void save()

@@ -72,6 +72,7 @@ void command_add(Words words, const Options &options)
 	Netlink nl;
 	try {
 		add_channel(nl, wanted);
+		warn_of_files({get_channel(nl, name)}, false);
 	} catch (const Failure &f) {
 		if (!options.exist_ok || f.code != EXIT_EXISTS)
 			throw;

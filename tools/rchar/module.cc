@@ -62,11 +62,7 @@ Channel wait_channel(const std::string &name, std::chrono::seconds limit,
 
 void add_channel(Netlink &nl, const ChannelWords &words)
 {
-	const std::string &name = *words.channel.name;
-
-	nl.call(new_channel_request(words), "add " + name);
-	// The kernel does not mind a file in the place of the device.
-	warn_of_files({get_channel(nl, name)}, false);
+	nl.call(new_channel_request(words), "add " + *words.channel.name);
 }
 
 namespace {

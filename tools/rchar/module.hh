@@ -29,6 +29,7 @@ Channel get_channel(Netlink &nl, const std::string &name, const std::string &com
 Channel wait_channel(const std::string &name, std::chrono::seconds limit,
 		     const std::function<bool(const Channel &)> &done);
 
+// The kernel does not mind a file in the place of the device: warn_of_files() tells.
 void add_channel(Netlink &nl, const ChannelWords &words);
 void change_channel(Netlink &nl, const ChannelWords &words);
 void delete_channel(Netlink &nl, const std::string &name);
