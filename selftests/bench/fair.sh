@@ -2,15 +2,18 @@
 # shellcheck shell=bash disable=SC2154 # what guest.sh sets
 # There and back while other sessions of the same link send bulk data. Sourced by guest.sh.
 
-bulk_seconds=6
+# A write of 1 MiB by one of 16 sessions takes over half a second.
+bulk_seconds=15
 
-# start_bulk SESSIONS SIZE ENDPOINT - at the client, where the result of each goes to /tmp/bulk
+# start_bulk SESSIONS SIZE ENDPOINT - at the client, where the result of each goes to /tmp/bulk. The
+# programs need up to a second to start, each of them, and count at the same time.
 start_bulk() {
 	on "$client" "rm -rf /tmp/bulk; mkdir /tmp/bulk
+		at=\$((\$(date +%s) + 2 + $1 / 4))
 		for ((i = 0; i < $1; i++)); do
-			timeout 60 rchar-perf bandwidth $3 -s $2 -t $bulk_seconds -j >/tmp/bulk/\$i 2>&1 </dev/null &
+			timeout 90 rchar-perf bandwidth $3 -s $2 -t $bulk_seconds -a \$at -j >/tmp/bulk/\$i 2>&1 </dev/null &
 		done
-		sleep 1"
+		while [ \$(date +%s) -lt \$at ]; do sleep 0.1; done"
 }
 
 end_bulk() { # ROW WHO SESSIONS

@@ -76,15 +76,25 @@ void measure_bandwidth(const Endpoint &endpoint, const Options &options)
 		auto result = begin_result("bandwidth", endpoint, fd.get());
 
 		ask(fd.get(), Work::sink, size);
+		while (std::chrono::system_clock::now().time_since_epoch() < options.at)
+			write_all(fd.get(), block.data(), size);
 		BusyClock busy;
 		auto start = Clock::now();
+		uint64_t bytes = 0;
 
-		while (seconds_since(start) < options.seconds)
+		for (; seconds_since(start) < options.seconds; bytes += size)
 			write_all(fd.get(), block.data(), size);
-		finish_writing(fd.get());
-		uint64_t bytes = arrived(fd.get());
 		double seconds = seconds_since(start);
 
+		finish_writing(fd.get());
+		uint64_t all = arrived(fd.get());
+
+		// Sessions that are compared stop counting at the same time, although each has more
+		// on its way.
+		if (options.at == options.at.zero()) {
+			bytes = all;
+			seconds = seconds_since(start);
+		}
 		result["size"] = size;
 		result["seconds"] = seconds;
 		result["bytes"] = bytes;

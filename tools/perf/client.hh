@@ -2,6 +2,7 @@
 // The side that calls, and measures.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct Options {
 	std::vector<uint32_t> counts{1, 16, 256};  // sessions
 	uint32_t depth = 1;			   // memory: requests at once
 	double seconds = 2;
-	uint32_t repeats = 1000;  // latency, open
+	std::chrono::duration<double> at{};  // bandwidth: count from then on, since 1970
+	uint32_t repeats = 1000;	     // latency, open
 };
 
 // What each result begins with.

@@ -16,7 +16,7 @@ namespace {
 void print_help()
 {
 	puts("usage: rchar-perf serve ENDPOINT [-1] [-T]\n"
-	     "       rchar-perf bandwidth ENDPOINT [-s SIZES] [-t SEC] [-d N] [-w] [-q]\n"
+	     "       rchar-perf bandwidth ENDPOINT [-s SIZES] [-t SEC] [-a TIME] [-d N] [-w] [-q]\n"
 	     "       rchar-perf latency ENDPOINT [-s SIZES] [-n N] [-w]\n"
 	     "       rchar-perf open ENDPOINT [-n N]\n"
 	     "       rchar-perf sessions ENDPOINT [-c COUNTS] [-s SIZE] [-t SEC]\n"
@@ -34,6 +34,8 @@ void print_help()
 	     "\n"
 	     "  -s, --size SIZES  of each write (64k; latency: 64)\n"
 	     "  -t, --time SEC    how long (2)\n"
+	     "  -a, --at TIME     bandwidth: write at once, count from this time on (seconds\n"
+	     "                    since 1970)\n"
 	     "  -n, --repeat N    how often (1000)\n"
 	     "  -c, --count LIST  sessions (1,16,256)\n"
 	     "  -d, --depth N     memory: requests at once, by io_uring (1)\n"
@@ -71,12 +73,12 @@ uint32_t parse_count(const char *text, const char *what, uint32_t most)
 	return value;
 }
 
-double parse_seconds(const char *text)
+double parse_seconds(const char *text, double most)
 {
 	char *end;
 	double seconds = strtod(text, &end);
 
-	if (*end || end == text || !(seconds > 0 && seconds < 1e6))
+	if (*end || end == text || !(seconds > 0 && seconds < most))
 		usage_error(std::string("'") + text + "': seconds are expected");
 	return seconds;
 }
@@ -87,6 +89,7 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 	static const option longs[] = {
 		{"size", required_argument, nullptr, 's'},
 		{"time", required_argument, nullptr, 't'},
+		{"at", required_argument, nullptr, 'a'},
 		{"repeat", required_argument, nullptr, 'n'},
 		{"count", required_argument, nullptr, 'c'},
 		{"depth", required_argument, nullptr, 'd'},
@@ -100,14 +103,17 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "s:t:n:c:d:wq1Tjh", longs, nullptr)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:t:a:n:c:d:wq1Tjh", longs, nullptr)) != -1) {
 		switch (c) {
 		case 's':
 			options->sizes = parse_sizes(optarg, BLOCK_MAX);
 			*has_size = true;
 			break;
 		case 't':
-			options->seconds = parse_seconds(optarg);
+			options->seconds = parse_seconds(optarg, 1e6);
+			break;
+		case 'a':
+			options->at = std::chrono::duration<double>(parse_seconds(optarg, 1e11));
 			break;
 		case 'n':
 			options->repeats = parse_count(optarg, "-n", 10000000);
