@@ -291,44 +291,52 @@ static ssize_t move_by_calls(struct rchar_transfer *t, struct iov_iter *iter)
 	return ret;
 }
 
-/* By calls: a thread of ours sends them and copies. */
-static bool run_by_calls(struct rchar_session *s, struct rchar_transfer *t, struct kiocb *iocb)
-{
-	struct rchar_import *import = import_of(s);
-
-	if (atomic_inc_return(&import->running) <= RUN_OF_SESSION &&
-	    rchar_transfer_run(t, iocb, move_by_calls))
-		return true;
-	atomic_dec(&import->running);
-	return false;
-}
-
 /* Submit an asynchronous transfer. Return -EAGAIN if the request cannot be asynchronous. */
-static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
-			size_t len, bool write)
+static ssize_t async_pinned(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
+			    size_t len, bool write, bool call)
 {
 	size_t before = iov_iter_count(iter);
 	struct rchar_transfer *t;
 
-	if (!user_backed_iter(iter) || len > TRANSFER_MAX)
-		return -EAGAIN;
 	t = pinned_transfer(s, iocb, iter, len, write);
 	if (IS_ERR(t))
 		return -EAGAIN;
 	/* Submit all or nothing: a part would complete as a short transfer inside the region. */
 	if (t->io.len < len)
 		goto err_put;
-	if (!by_call(s, write)) {
+	if (!call) {
 		rchar_transfer_start(t, iocb);
 		rchar_transfer_put(t);
 		return -EIOCBQUEUED;
 	}
-	if (run_by_calls(s, t, iocb))
+	if (rchar_transfer_run(t, iocb, move_by_calls))
 		return -EIOCBQUEUED;
 err_put:
 	iov_iter_revert(iter, before - iov_iter_count(iter));
 	rchar_transfer_put(t);
 	return -EAGAIN;
+}
+
+static ssize_t async_rw(struct rchar_session *s, struct kiocb *iocb, struct iov_iter *iter,
+			size_t len, bool write)
+{
+	struct rchar_import *import = import_of(s);
+	bool call = by_call(s, write);
+	ssize_t ret;
+
+	if (!user_backed_iter(iter) || len > TRANSFER_MAX)
+		return -EAGAIN;
+	/*
+	 * By calls: a thread of ours sends them and copies. Look for room before the memory is
+	 * pinned: io_uring tries many times (APOLL_MAX_RETRY) before it takes a thread of its own.
+	 */
+	if (call && atomic_inc_return(&import->running) > RUN_OF_SESSION)
+		ret = -EAGAIN;
+	else
+		ret = async_pinned(s, iocb, iter, len, write, call);
+	if (call && ret != -EIOCBQUEUED)
+		atomic_dec(&import->running);
+	return ret;
 }
 
 /* By calls: no memory is registered, and the exporter's kernel moves the bytes. */
