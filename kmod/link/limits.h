@@ -37,6 +37,8 @@ struct ib_device;
  * @direct_dma: the device accesses memory itself, and the CPU sees it at once: only then may a peer
  *		have keys of memory that programs use meanwhile
  * @atomics: the device executes atomic operations
+ * @atomics_alone: they are atomic with those of the same device only (IB_ATOMIC_HCA)
+ * @guid: node GUID of the device
  * @iwarp: the transport is iWARP
  * @keyless_reads: a READ may write to memory without a registered key. On iWARP it may not, because
  *		   the key of the sink is on the wire (RFC 5040, 5.2).
@@ -57,6 +59,8 @@ struct rchar_limits {
 	u32 mrs;
 	bool direct_dma;
 	bool atomics;
+	bool atomics_alone;
+	__be64 guid;
 	bool iwarp;
 	bool keyless_reads;
 };

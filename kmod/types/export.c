@@ -63,6 +63,36 @@ static struct rchar_mrs *export_mrs_of(struct rchar_lane *lane)
 	return &lane->mrs[RCHAR_MRS_MANY];
 }
 
+/* Do keys on the lane allow atomic operations that are atomic with others of its device only? */
+static bool needs_executor(const struct rchar_region *region, const struct rchar_lane *lane)
+{
+	return region->atomics == RCHAR_ATOMICS_HW && region->access == RCHAR_ACCESS_RW &&
+	       lane->limits.atomics_alone;
+}
+
+static void stop_executing(struct rchar_export *export)
+{
+	if (export->executor)
+		rchar_region_executor_drop(export->region);
+	export->executor = 0;
+}
+
+/* Returns false when another device executes the atomic operations of the region. */
+static bool start_executing(struct rchar_export *export, const struct rchar_lane *lane)
+{
+	__be64 guid = lane->limits.guid;
+
+	if (export->executor == guid)
+		return true;
+	stop_executing(export);
+	if (!needs_executor(export->region, lane))
+		return true;
+	if (!rchar_region_executor_hold(export->region, guid))
+		return false;
+	export->executor = guid;
+	return true;
+}
+
 static void export_unmap(struct rchar_export *export)
 {
 	struct rchar_lane *lane = export->lane;
@@ -76,6 +106,7 @@ static void export_unmap(struct rchar_export *export)
 	kvfree(export->blocks);
 	export->blocks = NULL;
 	export->nr = 0;
+	stop_executing(export);
 	list_del_init(&export->owner.entry);
 	/* The last access to @export: a thread that sees no lane may free the export. */
 	set_lane(export, NULL);
@@ -188,6 +219,8 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 	int ret;
 
 	lockdep_assert_held(&export_mrs_of(lane)->lock);
+	if (!start_executing(export, lane))
+		return -EXDEV;
 	export->shift = block_shift(lane);
 	export->nr = block_count(export->region, export->shift);
 	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks), GFP_KERNEL | __GFP_NOWARN);
@@ -265,7 +298,10 @@ static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 	return ret;
 }
 
-/* Register the region on the lane. Return an error only if the session cannot continue. */
+/*
+ * Register the region on the lane. Return an error only if the session cannot continue: -EXDEV when
+ * another device executes the atomic operations of the region.
+ */
 static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret = 0;
@@ -297,6 +333,7 @@ static void drop_region(struct rchar_export *export)
 	struct rchar_region *region;
 	struct rchar_txbuf *spare;
 
+	stop_executing(export);
 	spin_lock_bh(&s->lock);
 	region = export->region;
 	export->region = NULL;
@@ -347,6 +384,18 @@ static void export_refill(struct rchar_export *export)
 		rchar_txbuf_put(txb);
 }
 
+static enum rchar_reason reason_of(int error)
+{
+	switch (error) {
+	case -EXDEV:
+		return RCHAR_REASON_NO_ATOMICS;
+	case -EOPNOTSUPP:
+		return RCHAR_REASON_DEVICE_LIMITS;
+	default:
+		return RCHAR_REASON_NO_MEMORY;
+	}
+}
+
 static void export_work(struct work_struct *work)
 {
 	struct rchar_export *export = container_of(work, struct rchar_export, work);
@@ -365,9 +414,7 @@ static void export_work(struct work_struct *work)
 			int ret = export_map_on(export, lane);
 
 			if (ret)
-				rchar_session_fail(s, ret == -EOPNOTSUPP ?
-							      RCHAR_REASON_DEVICE_LIMITS :
-							      RCHAR_REASON_NO_MEMORY);
+				rchar_session_fail(s, reason_of(ret));
 			rchar_lane_put(lane);
 		}
 	}
@@ -414,6 +461,7 @@ static void export_free(struct rchar_session *s)
 	/* export_accept() may discard a session without a link in a soft interrupt. */
 	if (s->link)
 		export_revoke(export);
+	stop_executing(export);
 	if (export->region)
 		rchar_region_put(export->region);
 	if (export->spare)
@@ -444,22 +492,19 @@ static u64 session_cost_of(const struct rchar_region *region, const struct rchar
 	       (by_call & RCHAR_BY_CALL_WRITE ? 0 : export_cost_of(region, block_shift(lane)));
 }
 
-/* Without a connection nobody knows yet: the peer asks again, as for a full backlog. */
-static enum rchar_reason ask_lane(struct rchar_link *link, u32 session,
-				  const struct rchar_region *region, u8 *by_call, u64 *cost)
+/* Choose, for a new session, what this kernel executes, and hold what that needs. */
+static enum rchar_reason export_begin(struct rchar_session *s, struct rchar_link *link,
+				      const struct rchar_lane *lane)
 {
-	struct rchar_lane *lane = rchar_flow_get_lane(rchar_link_flow(link, session));
-	enum rchar_reason reason = RCHAR_REASON_NONE;
+	struct rchar_export *export = rchar_session_priv(s);
+	struct rchar_region *region = export->region;
 
-	if (!lane)
-		return RCHAR_REASON_BACKLOG;
-	*by_call = choose_calls(lane, region);
-	*cost = session_cost_of(region, lane, *by_call);
+	export->by_call = choose_calls(lane, region);
 	if (region->atomics == RCHAR_ATOMICS_HW &&
-	    (!lane->limits.atomics || *by_call & RCHAR_BY_CALL_WRITE))
-		reason = RCHAR_REASON_NO_ATOMICS;
-	rchar_lane_put(lane);
-	return reason;
+	    (!lane->limits.atomics || export->by_call & RCHAR_BY_CALL_WRITE ||
+	     !start_executing(export, lane)))
+		return RCHAR_REASON_NO_ATOMICS;
+	return rchar_session_hold_importer(s, link, session_cost_of(region, lane, export->by_call));
 }
 
 /* Add the session to the link's table and open it at once: no program's open() is needed. */
@@ -479,29 +524,17 @@ static bool open_session(struct rchar_session *s, struct rchar_link *link,
 	return true;
 }
 
-static enum rchar_reason export_accept(struct rchar_channel *channel, struct rchar_link *link,
-				       const struct rchar_hdr *hdr)
+static enum rchar_reason accept_on(struct rchar_channel *channel, struct rchar_link *link,
+				   const struct rchar_lane *lane, const struct rchar_hdr *hdr)
 {
-	struct rchar_region *region = rchar_region_of(channel);
-	struct rchar_export *export;
-	enum rchar_reason reason;
 	struct rchar_session *s;
-	u8 by_call;
-	u64 cost;
+	enum rchar_reason reason;
 	bool ok;
 
-	lockdep_assert_held(&channel->lock);
-	if (channel->dead)
-		return RCHAR_REASON_NO_CHANNEL;
-	reason = ask_lane(link, hdr->session, region, &by_call, &cost);
-	if (reason)
-		return reason;
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return RCHAR_REASON_NO_MEMORY;
-	export = rchar_session_priv(s);
-	export->by_call = by_call;
-	reason = rchar_session_hold_importer(s, link, cost);
+	reason = export_begin(s, link, lane);
 	if (reason) {
 		rchar_session_discard(s);
 		return reason;
@@ -515,6 +548,24 @@ static enum rchar_reason export_accept(struct rchar_channel *channel, struct rch
 	rchar_session_unhold_importer(s, link);
 	rchar_session_put(s);
 	return RCHAR_REASON_NO_MEMORY;
+}
+
+static enum rchar_reason export_accept(struct rchar_channel *channel, struct rchar_link *link,
+				       const struct rchar_hdr *hdr)
+{
+	enum rchar_reason reason;
+	struct rchar_lane *lane;
+
+	lockdep_assert_held(&channel->lock);
+	if (channel->dead)
+		return RCHAR_REASON_NO_CHANNEL;
+	lane = rchar_flow_get_lane(rchar_link_flow(link, hdr->session));
+	/* Without a connection nobody knows yet: the peer asks again, as for a full backlog. */
+	if (!lane)
+		return RCHAR_REASON_BACKLOG;
+	reason = accept_on(channel, link, lane, hdr);
+	rchar_lane_put(lane);
+	return reason;
 }
 
 static u32 export_fill_opened(const struct rchar_session *s, void *payload)

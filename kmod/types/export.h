@@ -33,6 +33,9 @@ struct rchar_session;
  *	    session lock
  * @work: registers the region on a new connection, or revokes the keys of a dead session
  * @by_call: RCHAR_BY_CALL_*: what this kernel executes
+ * @executor: node GUID with which the session counts as one of &rchar_region.executors, from accept
+ *	      until the keys are invalid; or 0. Only one thread uses the export at a time: that
+ *	      which accepts, @work, or the teardown of @lane.
  * @spare: reads by calls: an answer for which there would be no memory, or NULL; session lock
  * @lock: protects the pointer @lane
  * @lane: the lane on which @blocks are registered, with a reference, or NULL
@@ -49,6 +52,7 @@ struct rchar_export {
 	struct rchar_region *region;
 	struct work_struct work;
 	u8 by_call;
+	__be64 executor;
 	struct rchar_txbuf *spare;
 	spinlock_t lock;
 	struct rchar_lane *lane;

@@ -119,6 +119,40 @@ static struct rchar_region *region_create(u64 size, u32 access, u32 atomics)
 }
 
 /**
+ * rchar_region_executor_hold() - let a device execute atomic operations of one more session
+ * @region: a region with %RCHAR_ATOMICS_HW
+ * @guid: node GUID of a device whose operations are atomic with its own only
+ *
+ * Context: any but hard interrupt.
+ * Return: false when another device executes those of other sessions; true obliges the caller to
+ * call rchar_region_executor_drop().
+ */
+bool rchar_region_executor_hold(struct rchar_region *region, __be64 guid)
+{
+	bool ok;
+
+	spin_lock_bh(&region->lock);
+	ok = !region->executors || region->executor == guid;
+	if (ok) {
+		region->executors++;
+		region->executor = guid;
+	}
+	spin_unlock_bh(&region->lock);
+	return ok;
+}
+
+/**
+ * rchar_region_executor_drop() - undo rchar_region_executor_hold()
+ * @region: the region; the device cannot execute operations of that session any more
+ */
+void rchar_region_executor_drop(struct rchar_region *region)
+{
+	spin_lock_bh(&region->lock);
+	region->executors--;
+	spin_unlock_bh(&region->lock);
+}
+
+/**
  * rchar_region_channel_create() - create the region of a listening memory channel
  * @channel: the channel
  * @extack: receives the message of a failure

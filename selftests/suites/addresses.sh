@@ -114,6 +114,31 @@ an_address_moves_to_another_device() {
 	both 'rdma link del rdma7; ip address del 10.9.0.N/24 dev ctl2'
 }
 
+# Two devices of the exporter execute operations that are not atomic with each other's.
+atomics_of_a_second_device_are_refused() {
+	both 'rdma link add rdma7 type $VM_RDMA netdev ctl2; ip address add 10.9.0.N/24 dev ctl2'
+	rchar add word memory listen 0.0.0.0 size 1m atomics hw
+	on b rchar -w $limit add one memory connect 10.0.0.1/word
+	on b rchar -w $limit add other memory connect 10.9.0.1/word
+	on b 'exec 3<>/dev/rchar/one
+		! (: <>/dev/rchar/other) 2>/tmp/why && grep "not supported" /tmp/why'
+	on b rchar show other | grep no-atomics
+	# Whichever is first. Its device lets go when the last of its sessions has ended.
+	until_true on b '(: <>/dev/rchar/other)'
+	on b 'exec 3<>/dev/rchar/other 4<>/dev/rchar/other
+		! (: <>/dev/rchar/one) 2>/dev/null
+		exec 3<&-
+		! (: <>/dev/rchar/one) 2>/dev/null'
+	until_true on b '(: <>/dev/rchar/one)'
+	# The kernel is one.
+	rchar del word
+	rchar add word memory listen 0.0.0.0 size 1m
+	until_true on b '(: <>/dev/rchar/one)'
+	until_true on b '(exec 3<>/dev/rchar/one; : <>/dev/rchar/other)'
+	clean
+	both 'rdma link del rdma7; ip address del 10.9.0.N/24 dev ctl2'
+}
+
 # net0 below a bond, which has the RDMA device and the addresses. The other port leads nowhere.
 add_bond() {
 	both 'rdma-del
@@ -152,11 +177,12 @@ a_bond_carries_the_link_and_fails_over() {
 	del_bond
 }
 
-plan 6
+plan 7
 run several_addresses_of_an_interface
 run the_wildcard_listens_at_all_addresses
 run a_vlan_carries_the_link
 run an_address_moves_to_another_interface
 run an_address_moves_to_another_device
+run atomics_of_a_second_device_are_refused
 run a_bond_carries_the_link_and_fails_over
 finish

@@ -128,7 +128,7 @@ enum rchar_reason {
 	RCHAR_REASON_LINGER,		/* closed, and not all bytes were acknowledged in time */
 	RCHAR_REASON_WINDOW,		/* the peer exceeded a window or the message limit */
 	RCHAR_REASON_ADDRESS_CHANGED,	/* the address moved to another device or host */
-	RCHAR_REASON_NO_ATOMICS,	/* the exporter's device cannot execute atomic operations */
+	RCHAR_REASON_NO_ATOMICS,	/* the exporter's device cannot, or another does */
 	RCHAR_REASON_PEER_LIMIT,	/* a host holds as much for its peer as it may */
 	/* the key is missing or wrong, or does not allow the channel, which may not exist */
 	RCHAR_REASON_NOT_AUTHORISED,
