@@ -117,6 +117,14 @@ static void trim(struct rchar_flow *flow, struct rchar_lane *lane)
 	spin_unlock_bh(&flow->lock);
 }
 
+/* On an idle link only one end finds the other silent, but both may want to know the round trip. */
+static void ping(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	rchar_flow_control(flow, lane, RCHAR_OP_PONG);
+	if (!READ_ONCE(lane->tx.inflight.rtt_ns))
+		rchar_flow_control(flow, lane, RCHAR_OP_PING);
+}
+
 static void pong(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	spin_lock_bh(&flow->lock);
@@ -131,7 +139,7 @@ static enum rchar_frame_error receive_control(struct rchar_flow *flow, struct rc
 	if (hdr->op == RCHAR_OP_HELLO || hdr->op == RCHAR_OP_READY)
 		return RCHAR_FRAME_BAD_STATE;
 	if (hdr->op == RCHAR_OP_PING)
-		rchar_flow_control(flow, lane, RCHAR_OP_PONG);
+		ping(flow, lane);
 	if (hdr->op == RCHAR_OP_PONG)
 		pong(flow, lane);
 	if (hdr->op == RCHAR_OP_TRIM)
