@@ -127,8 +127,7 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 	limits->keyless_reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
 	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&
 			  !limits->iwarp;
-	limits->guid = dev->node_guid;
-	limits->atomics_alone = attrs->atomic_cap != IB_ATOMIC_GLOB;
+	limits->executor = attrs->atomic_cap == IB_ATOMIC_GLOB ? U32_MAX : dev->index + 1;
 	ret = rchar_dma_probe(dev, &limits->direct_dma);
 	if (!ret && !limits->direct_dma)
 		pr_info_ratelimited(

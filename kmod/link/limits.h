@@ -37,8 +37,8 @@ struct ib_device;
  * @direct_dma: the device accesses memory itself, and the CPU sees it at once: only then may a peer
  *		have keys of memory that programs use meanwhile
  * @atomics: the device executes atomic operations
- * @atomics_alone: they are atomic with those of the same device only (IB_ATOMIC_HCA)
- * @guid: node GUID of the device
+ * @executor: those of two devices are atomic with each other if both have the same number, which is
+ *	      not 0: those of one device, or of all that are atomic with everything (IB_ATOMIC_GLOB)
  * @iwarp: the transport is iWARP
  * @keyless_reads: a READ may write to memory without a registered key. On iWARP it may not, because
  *		   the key of the sink is on the wire (RFC 5040, 5.2).
@@ -59,8 +59,7 @@ struct rchar_limits {
 	u32 mrs;
 	bool direct_dma;
 	bool atomics;
-	bool atomics_alone;
-	__be64 guid;
+	u32 executor;
 	bool iwarp;
 	bool keyless_reads;
 };

@@ -32,6 +32,13 @@
 #define SLOW_MAX 3
 
 /*
+ * How long a session waits until the device of its new connection may execute the atomic operations
+ * of the region, and how often it looks.
+ */
+#define EXECUTOR_WAIT_MS  60000
+#define EXECUTOR_RETRY_MS 100
+
+/*
  * A workqueue of its own: registering waits for completions, and the teardown of lanes waits for
  * registering.
  */
@@ -63,34 +70,32 @@ static struct rchar_mrs *export_mrs_of(struct rchar_lane *lane)
 	return &lane->mrs[RCHAR_MRS_MANY];
 }
 
-/* Do keys on the lane allow atomic operations that are atomic with others of its device only? */
-static bool needs_executor(const struct rchar_region *region, const struct rchar_lane *lane)
+/* Does a device execute atomic operations of peers? */
+static bool device_executes(const struct rchar_region *region)
 {
-	return region->atomics == RCHAR_ATOMICS_HW && region->access == RCHAR_ACCESS_RW &&
-	       lane->limits.atomics_alone;
+	return region->atomics == RCHAR_ATOMICS_HW && region->access == RCHAR_ACCESS_RW;
 }
 
-static void stop_executing(struct rchar_export *export)
+static void unclaim(struct rchar_export *export)
 {
-	if (export->executor)
-		rchar_region_executor_drop(export->region);
-	export->executor = 0;
+	if (export->claims)
+		rchar_region_unclaim(export->region);
+	export->claims = false;
 }
 
-/* Returns false when another device executes the atomic operations of the region. */
-static bool start_executing(struct rchar_export *export, const struct rchar_lane *lane)
+static bool begin_execution(struct rchar_export *export, const struct rchar_lane *lane)
 {
-	__be64 guid = lane->limits.guid;
+	if (!device_executes(export->region))
+		return true;
+	export->executes = rchar_region_execute(export->region, lane->limits.executor);
+	return export->executes;
+}
 
-	if (export->executor == guid)
-		return true;
-	stop_executing(export);
-	if (!needs_executor(export->region, lane))
-		return true;
-	if (!rchar_region_executor_hold(export->region, guid))
-		return false;
-	export->executor = guid;
-	return true;
+static void end_execution(struct rchar_export *export)
+{
+	if (export->executes)
+		rchar_region_execute_end(export->region);
+	export->executes = false;
 }
 
 static void export_unmap(struct rchar_export *export)
@@ -106,7 +111,7 @@ static void export_unmap(struct rchar_export *export)
 	kvfree(export->blocks);
 	export->blocks = NULL;
 	export->nr = 0;
-	stop_executing(export);
+	end_execution(export);
 	list_del_init(&export->owner.entry);
 	/* The last access to @export: a thread that sees no lane may free the export. */
 	set_lane(export, NULL);
@@ -219,14 +224,15 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 	int ret;
 
 	lockdep_assert_held(&export_mrs_of(lane)->lock);
-	if (!start_executing(export, lane))
-		return -EXDEV;
 	export->shift = block_shift(lane);
 	export->nr = block_count(export->region, export->shift);
 	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks), GFP_KERNEL | __GFP_NOWARN);
-	if (!export->blocks) {
+	if (!export->blocks || !begin_execution(export, lane)) {
+		ret = export->blocks ? -EXDEV : -ENOMEM;
+		kvfree(export->blocks);
+		export->blocks = NULL;
 		export->nr = 0;
-		return -ENOMEM;
+		return ret;
 	}
 	kref_get(&lane->ref);
 	set_lane(export, lane);
@@ -299,15 +305,16 @@ static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 }
 
 /*
- * Register the region on the lane. Return an error only if the session cannot continue: -EXDEV when
- * another device executes the atomic operations of the region.
+ * Register the region on the lane. Return an error only if the session cannot continue, or not yet:
+ * -EXDEV when another device executes the atomic operations of the region.
  */
 static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int ret = 0;
 
-	/* OPENED has said what is executed by calls, maybe on another device. */
-	if (choose_calls(lane, export->region) & ~export->by_call)
+	/* OPENED has said what is executed by calls, or by the device, maybe another one. */
+	if (choose_calls(lane, export->region) & ~export->by_call ||
+	    (device_executes(export->region) && !lane->limits.atomics))
 		return -EOPNOTSUPP;
 
 	mutex_lock(&export_mrs_of(lane)->lock);
@@ -333,7 +340,7 @@ static void drop_region(struct rchar_export *export)
 	struct rchar_region *region;
 	struct rchar_txbuf *spare;
 
-	stop_executing(export);
+	unclaim(export);
 	spin_lock_bh(&s->lock);
 	region = export->region;
 	export->region = NULL;
@@ -396,9 +403,25 @@ static enum rchar_reason reason_of(int error)
 	}
 }
 
+/*
+ * When an address moves to another device, its links arrive there one after the other. What is left
+ * at the old device ends soon. Returns false when that has not happened for long.
+ */
+static bool map_later(struct rchar_export *export)
+{
+	if (!export->waits_since)
+		export->waits_since = jiffies ?: 1;
+	if (time_after(jiffies, export->waits_since + msecs_to_jiffies(EXECUTOR_WAIT_MS)))
+		return false;
+	rchar_session_get(export->session);
+	if (!queue_delayed_work(export_wq, &export->work, msecs_to_jiffies(EXECUTOR_RETRY_MS)))
+		rchar_session_put(export->session); /* never the last reference */
+	return true;
+}
+
 static void export_work(struct work_struct *work)
 {
-	struct rchar_export *export = container_of(work, struct rchar_export, work);
+	struct rchar_export *export = container_of(work, struct rchar_export, work.work);
 	struct rchar_session *s = export->session;
 	struct rchar_lane *lane;
 
@@ -413,7 +436,9 @@ static void export_work(struct work_struct *work)
 		if (lane) {
 			int ret = export_map_on(export, lane);
 
-			if (ret)
+			if (ret != -EXDEV)
+				export->waits_since = 0;
+			if (ret && !(ret == -EXDEV && map_later(export)))
 				rchar_session_fail(s, reason_of(ret));
 			rchar_lane_put(lane);
 		}
@@ -434,7 +459,7 @@ void rchar_export_update(struct rchar_session *s)
 	struct rchar_export *export = rchar_session_priv(s);
 
 	rchar_session_get(s);
-	if (!queue_work(export_wq, &export->work))
+	if (mod_delayed_work(export_wq, &export->work, 0))
 		rchar_session_put(s); /* never the last reference */
 }
 
@@ -448,7 +473,7 @@ static int export_create(struct rchar_session *s)
 	export->region = rchar_region_of(s->channel);
 	rchar_region_get(export->region);
 	spin_lock_init(&export->lock);
-	INIT_WORK(&export->work, export_work);
+	INIT_DELAYED_WORK(&export->work, export_work);
 	INIT_LIST_HEAD(&export->owner.entry);
 	export->owner.gone = export_lane_gone;
 	return 0;
@@ -461,7 +486,7 @@ static void export_free(struct rchar_session *s)
 	/* export_accept() may discard a session without a link in a soft interrupt. */
 	if (s->link)
 		export_revoke(export);
-	stop_executing(export);
+	unclaim(export);
 	if (export->region)
 		rchar_region_put(export->region);
 	if (export->spare)
@@ -498,12 +523,18 @@ static enum rchar_reason export_begin(struct rchar_session *s, struct rchar_link
 {
 	struct rchar_export *export = rchar_session_priv(s);
 	struct rchar_region *region = export->region;
+	enum rchar_reason reason = RCHAR_REASON_NONE;
 
 	export->by_call = choose_calls(lane, region);
 	if (region->atomics == RCHAR_ATOMICS_HW &&
-	    (!lane->limits.atomics || export->by_call & RCHAR_BY_CALL_WRITE ||
-	     !start_executing(export, lane)))
+	    (!lane->limits.atomics || export->by_call & RCHAR_BY_CALL_WRITE))
 		return RCHAR_REASON_NO_ATOMICS;
+	if (device_executes(region)) {
+		reason = rchar_region_claim(region, lane->limits.executor);
+		export->claims = !reason;
+	}
+	if (reason)
+		return reason;
 	return rchar_session_hold_importer(s, link, session_cost_of(region, lane, export->by_call));
 }
 

@@ -32,10 +32,11 @@ struct rchar_session;
  * @region: the region, with a reference until the session is dead and its keys are invalid;
  *	    session lock
  * @work: registers the region on a new connection, or revokes the keys of a dead session
+ * @waits_since: jiffies: when @work first found that another device executes atomic operations; 0:
+ *		 it did not
  * @by_call: RCHAR_BY_CALL_*: what this kernel executes
- * @executor: node GUID with which the session counts as one of &rchar_region.executors, from accept
- *	      until the keys are invalid; or 0. Only one thread uses the export at a time: that
- *	      which accepts, @work, or the teardown of @lane.
+ * @claims: counted in &rchar_region.claims, from accept until the session is dead and its keys are
+ *	    invalid. Only one thread uses the export at a time: that which accepts, or @work.
  * @spare: reads by calls: an answer for which there would be no memory, or NULL; session lock
  * @lock: protects the pointer @lane
  * @lane: the lane on which @blocks are registered, with a reference, or NULL
@@ -43,6 +44,7 @@ struct rchar_session;
  * @nr: length of @blocks
  * @shift: a block has 1 << @shift bytes
  * @blocks: one memory region for each block, in the order of the region
+ * @executes: counted in &rchar_region.executing, while @lane is set
  *
  * The lock of the lane's registrations of kind RCHAR_MRS_MANY protects @lane and all fields
  * below. A write to @lane takes @lock as well.
@@ -50,9 +52,10 @@ struct rchar_session;
 struct rchar_export {
 	struct rchar_session *session;
 	struct rchar_region *region;
-	struct work_struct work;
+	struct delayed_work work;
+	unsigned long waits_since;
 	u8 by_call;
-	__be64 executor;
+	bool claims;
 	struct rchar_txbuf *spare;
 	spinlock_t lock;
 	struct rchar_lane *lane;
@@ -60,6 +63,7 @@ struct rchar_export {
 	u32 nr;
 	u8 shift;
 	struct rchar_mr *blocks;
+	bool executes;
 };
 
 void rchar_export_update(struct rchar_session *s);

@@ -119,36 +119,74 @@ static struct rchar_region *region_create(u64 size, u32 access, u32 atomics)
 }
 
 /**
- * rchar_region_executor_hold() - let a device execute atomic operations of one more session
+ * rchar_region_claim() - count a new session whose atomic operations a device will execute
  * @region: a region with %RCHAR_ATOMICS_HW
- * @guid: node GUID of a device whose operations are atomic with its own only
+ * @executor: &rchar_limits.executor of the device
  *
  * Context: any but hard interrupt.
- * Return: false when another device executes those of other sessions; true obliges the caller to
- * call rchar_region_executor_drop().
+ * Return: %RCHAR_REASON_NONE, and the caller calls rchar_region_unclaim() later;
+ * %RCHAR_REASON_NO_ATOMICS when another device executes those of other sessions; or
+ * %RCHAR_REASON_BACKLOG when it did, and their connections are lost: they may return through any
+ * device.
  */
-bool rchar_region_executor_hold(struct rchar_region *region, __be64 guid)
+enum rchar_reason rchar_region_claim(struct rchar_region *region, u32 executor)
+{
+	enum rchar_reason reason = RCHAR_REASON_NONE;
+
+	spin_lock_bh(&region->lock);
+	if (region->claims && region->executor != executor) {
+		reason = region->executing ? RCHAR_REASON_NO_ATOMICS : RCHAR_REASON_BACKLOG;
+	} else {
+		region->claims++;
+		region->executor = executor;
+	}
+	spin_unlock_bh(&region->lock);
+	return reason;
+}
+
+/**
+ * rchar_region_unclaim() - undo rchar_region_claim()
+ * @region: the region
+ *
+ * Context: any but hard interrupt.
+ */
+void rchar_region_unclaim(struct rchar_region *region)
+{
+	spin_lock_bh(&region->lock);
+	region->claims--;
+	spin_unlock_bh(&region->lock);
+}
+
+/**
+ * rchar_region_execute() - let a device execute the atomic operations of a session
+ * @region: the region; the session has claimed it, maybe for another device
+ * @executor: &rchar_limits.executor of the device
+ *
+ * Return: false when another device executes those of other sessions; true, and the caller calls
+ * rchar_region_execute_end() when the device has no keys of the session any more.
+ */
+bool rchar_region_execute(struct rchar_region *region, u32 executor)
 {
 	bool ok;
 
 	spin_lock_bh(&region->lock);
-	ok = !region->executors || region->executor == guid;
+	ok = !region->executing || region->executor == executor;
 	if (ok) {
-		region->executors++;
-		region->executor = guid;
+		region->executing++;
+		region->executor = executor;
 	}
 	spin_unlock_bh(&region->lock);
 	return ok;
 }
 
 /**
- * rchar_region_executor_drop() - undo rchar_region_executor_hold()
- * @region: the region; the device cannot execute operations of that session any more
+ * rchar_region_execute_end() - undo rchar_region_execute()
+ * @region: the region
  */
-void rchar_region_executor_drop(struct rchar_region *region)
+void rchar_region_execute_end(struct rchar_region *region)
 {
 	spin_lock_bh(&region->lock);
-	region->executors--;
+	region->executing--;
 	spin_unlock_bh(&region->lock);
 }
 

@@ -30,12 +30,12 @@ struct rchar_type;
  *	     peers
  * @nr_pages: length of @pages
  * @pages: pages of the region, allocated one by one and initially zeroed
- * @lock: protects @rings, @last, @executors and @executor
+ * @lock: protects @rings, @last, @claims, @executing and @executor
  * @rings: number of rings received from peers
  * @last: value of the last ring
- * @executors: sessions of peers that may have atomic operations executed by @executor
- * @executor: node GUID of the only device that executes atomic operations of peers, while there are
- *	      @executors
+ * @claims: %RCHAR_ATOMICS_HW: sessions of peers that may need a device to execute their operations
+ * @executing: those whose operations @executor can execute now
+ * @executor: &rchar_limits.executor of the device that executes, or of the last one
  * @wait: pollers that wait for rings or for the delete of the channel
  * @free_work: frees the region in process context
  */
@@ -49,8 +49,9 @@ struct rchar_region {
 	spinlock_t lock;
 	u64 rings;
 	u32 last;
-	u32 executors;
-	__be64 executor;
+	u32 claims;
+	u32 executing;
+	u32 executor;
 	wait_queue_head_t wait;
 	struct work_struct free_work;
 };
@@ -63,8 +64,10 @@ void rchar_region_atomic_call(const struct rchar_atomic *a, struct rchar_wire_ca
 u32 rchar_region_call(struct rchar_region *region, const struct rchar_wire_call *call, bool peer,
 		      u64 *old);
 int rchar_region_call_errno(u32 status);
-bool rchar_region_executor_hold(struct rchar_region *region, __be64 guid);
-void rchar_region_executor_drop(struct rchar_region *region);
+enum rchar_reason rchar_region_claim(struct rchar_region *region, u32 executor);
+void rchar_region_unclaim(struct rchar_region *region);
+bool rchar_region_execute(struct rchar_region *region, u32 executor);
+void rchar_region_execute_end(struct rchar_region *region);
 
 static inline void rchar_region_get(struct rchar_region *region)
 {

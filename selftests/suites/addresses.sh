@@ -126,15 +126,43 @@ atomics_of_a_second_device_are_refused() {
 	# Whichever is first. Its device lets go when the last of its sessions has ended.
 	until_true on b '(: <>/dev/rchar/other)'
 	on b 'exec 3<>/dev/rchar/other 4<>/dev/rchar/other
-		! (: <>/dev/rchar/one) 2>/dev/null
+		! (: <>/dev/rchar/one) 2>/dev/null || exit 1
 		exec 3<&-
 		! (: <>/dev/rchar/one) 2>/dev/null'
+	# A session whose link is lost keeps its place.
+	on b 'exec 3<>/dev/rchar/other
+		rchar link reset $(rchar link | sed -n "s/: to 10\.9\.0\.1:.*//p")
+		! (: <>/dev/rchar/one) 2>/dev/null || exit 1
+		[ $(head -c 8 <&3 | wc -c) = 8 ]'
 	until_true on b '(: <>/dev/rchar/one)'
 	# The kernel is one.
 	rchar del word
 	rchar add word memory listen 0.0.0.0 size 1m
 	until_true on b '(: <>/dev/rchar/one)'
 	until_true on b '(exec 3<>/dev/rchar/one; : <>/dev/rchar/other)'
+	clean
+	both 'rdma link del rdma7; ip address del 10.9.0.N/24 dev ctl2'
+}
+
+# Two links move one after the other, and the device of the first is not that of the second meanwhile.
+atomics_move_with_the_address() {
+	local reader
+
+	both 'rdma link add rdma7 type $VM_RDMA netdev ctl2; ip address add 10.9.0.N/24 dev net0'
+	rchar add word memory listen 10.9.0.1 size 1m atomics hw
+	on b rchar -w $limit add one memory connect 10.9.0.1/word
+	on b rchar -w $limit add two memory connect 10.9.0.1/word keepalive 6s
+	on b 'rm -f /tmp/opened /tmp/moved
+		exec 3<>/dev/rchar/one 4<>/dev/rchar/two
+		touch /tmp/opened
+		until [ -e /tmp/moved ]; do sleep 0.1; done
+		[ $(head -c 8 <&3 | wc -c) = 8 ] && [ $(head -c 8 <&4 | wc -c) = 8 ]' &
+	reader=$!
+	until_true on b '[ -e /tmp/opened ]'
+	both 'ip address del 10.9.0.N/24 dev net0; ip address add 10.9.0.N/24 dev ctl2'
+	until_true eval '[ $(on b rchar -d link | grep -c "device rdma7/1") = 2 ]'
+	on b touch /tmp/moved
+	wait $reader
 	clean
 	both 'rdma link del rdma7; ip address del 10.9.0.N/24 dev ctl2'
 }
@@ -177,12 +205,13 @@ a_bond_carries_the_link_and_fails_over() {
 	del_bond
 }
 
-plan 7
+plan 8
 run several_addresses_of_an_interface
 run the_wildcard_listens_at_all_addresses
 run a_vlan_carries_the_link
 run an_address_moves_to_another_interface
 run an_address_moves_to_another_device
 run atomics_of_a_second_device_are_refused
+run atomics_move_with_the_address
 run a_bond_carries_the_link_and_fails_over
 finish

@@ -76,7 +76,11 @@ void measure_bandwidth(const Endpoint &endpoint, const Options &options)
 		auto result = begin_result("bandwidth", endpoint, fd.get());
 
 		ask(fd.get(), Work::sink, size);
-		while (std::chrono::system_clock::now().time_since_epoch() < options.at)
+		auto now = [] { return std::chrono::system_clock::now().time_since_epoch(); };
+
+		if (options.at != options.at.zero() && now() >= options.at)
+			throw Failure(EXIT_USAGE, "the time to count from is past");
+		while (now() < options.at)
 			write_all(fd.get(), block.data(), size);
 		BusyClock busy;
 		auto start = Clock::now();
@@ -84,7 +88,7 @@ void measure_bandwidth(const Endpoint &endpoint, const Options &options)
 
 		for (; seconds_since(start) < options.seconds; bytes += size)
 			write_all(fd.get(), block.data(), size);
-		double seconds = seconds_since(start);
+		double seconds = seconds_since(start), busy_seconds = busy.seconds();
 
 		finish_writing(fd.get());
 		uint64_t all = arrived(fd.get());
@@ -94,12 +98,13 @@ void measure_bandwidth(const Endpoint &endpoint, const Options &options)
 		if (options.at == options.at.zero()) {
 			bytes = all;
 			seconds = seconds_since(start);
+			busy_seconds = busy.seconds();
 		}
 		result["size"] = size;
 		result["seconds"] = seconds;
 		result["bytes"] = bytes;
 		result["MB/s"] = bytes / MB / seconds;
-		result["busy_s/GiB"] = busy.seconds() / (static_cast<double>(bytes) / (1 << 30));
+		result["busy_s/GiB"] = busy_seconds / (static_cast<double>(bytes) / (1 << 30));
 		print_result(result, options.json);
 	}
 }
