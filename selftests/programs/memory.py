@@ -9,8 +9,8 @@ import select
 import struct
 import sys
 
-NOTIFY = 0xB704          # RCHAR_IOC_NOTIFY
-RINGS = 0x8010B705       # RCHAR_IOC_RINGS
+NOTIFY = 0xBB04          # RCHAR_IOC_NOTIFY
+RINGS = 0x8010BB05       # RCHAR_IOC_RINGS
 
 
 def export():

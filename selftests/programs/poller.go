@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	shutdown = 0xB701 // RCHAR_IOC_SHUTDOWN of linux/rdma_char.h
+	shutdown = 0xBB01 // RCHAR_IOC_SHUTDOWN of linux/rdma_char.h
 	shutWr   = 2
 )
 

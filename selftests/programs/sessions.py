@@ -13,7 +13,7 @@ import selectors
 import subprocess
 import sys
 
-SHUTDOWN, SHUT_WR = 0xB701, 2  # RCHAR_IOC_SHUTDOWN of linux/rdma_char.h
+SHUTDOWN, SHUT_WR = 0xBB01, 2  # RCHAR_IOC_SHUTDOWN of linux/rdma_char.h
 
 
 def half_close(fd):

@@ -145,7 +145,7 @@ enum rchar_reason {
  * bytes that wait to be read, or the length of the next message. TIOCOUTQ returns the bytes
  * written that the peer's kernel has not acknowledged.
  */
-#define RCHAR_IOC_MAGIC		0xB7
+#define RCHAR_IOC_MAGIC		0xBB
 
 #define RCHAR_SHUT_RD		1
 #define RCHAR_SHUT_WR		2
