@@ -174,7 +174,7 @@ static struct rchar_session *open_listen(struct rchar_channel *channel, u8 open_
  *
  * Context: process.
  * Return: the session, with a reference for the file; open() has to wait while
- * rchar_session_opening(). ERR_PTR(-ENODEV) when the channel is deleted; ERR_PTR(-ENOMEM).
+ * rchar_session_opening(). ERR_PTR(-ENXIO) when the channel is deleted; ERR_PTR(-ENOMEM).
  */
 struct rchar_session *rchar_session_open(struct rchar_channel *channel, u8 open_flags)
 {

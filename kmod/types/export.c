@@ -143,9 +143,9 @@ static int export_map_block(struct rchar_export *export, struct rchar_lane *lane
 }
 
 /*
- * Let others have the lane's registrations, so that they wait for one batch and not for all: a
- * mutex goes to who has waited in vain. Returns false when they have ended this export's on the
- * lane.
+ * Let others have the lane's registrations, so that they wait for one batch and not for all: the
+ * mutex is handed to a waiter that has failed to get it once. Returns false when they have ended
+ * this export's on the lane.
  */
 static bool take_turns(struct rchar_export *export, struct rchar_lane *lane)
 {
