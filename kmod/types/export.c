@@ -627,33 +627,42 @@ static enum rchar_frame_error export_fin(struct rchar_session *s)
 	return RCHAR_FRAME_OK;
 }
 
-static struct rchar_session *next_dead_with_keys(struct rchar_channel *channel)
+/*
+ * Find dead sessions with keys: up to @max, each with a reference. A peer chooses how many sessions
+ * there are, and each call walks over those that are done.
+ */
+static unsigned int dead_with_keys(struct rchar_channel *channel, struct rchar_session **found,
+				   unsigned int max)
 {
-	struct rchar_session *s, *found = NULL;
+	struct rchar_session *s;
+	unsigned int n = 0;
 
 	spin_lock_bh(&channel->lock);
 	list_for_each_entry(s, &channel->sessions, channel_entry) {
 		struct rchar_export *export = rchar_session_priv(s);
 
 		if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD && READ_ONCE(export->lane) &&
-		    kref_get_unless_zero(&s->ref)) {
-			found = s;
+		    kref_get_unless_zero(&s->ref))
+			found[n++] = s;
+		if (n == max)
 			break;
-		}
 	}
 	spin_unlock_bh(&channel->lock);
-	return found;
+	return n;
 }
 
 /* Revoke the keys of dead sessions. After the return, their peers do not access the region. */
 static void export_channel_revoke(struct rchar_channel *channel)
 {
-	struct rchar_session *s;
+	struct rchar_session *found[32];
+	unsigned int i, n;
 
 	smp_mb(); /* pairs with export_map(); the sessions that died before this call are DEAD */
-	while ((s = next_dead_with_keys(channel))) {
-		export_revoke(rchar_session_priv(s));
-		rchar_session_put(s);
+	while ((n = dead_with_keys(channel, found, ARRAY_SIZE(found)))) {
+		for (i = 0; i < n; i++) {
+			export_revoke(rchar_session_priv(found[i]));
+			rchar_session_put(found[i]);
+		}
 	}
 }
 
