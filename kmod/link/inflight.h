@@ -31,7 +31,7 @@
  * @rtt_ns: the shortest round trip on this connection; 0 until that is known. May be read without
  *	    the lock.
  * @rtt_at: nanoseconds: when that was measured
- * @rtts: round trips measured in a row, up to 4
+ * @rtts: round trips measured in a row, as far as inflight.c counts them
  * @alone: the send queue was empty when the PING was sent
  *
  * The owner serializes all calls.

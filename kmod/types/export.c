@@ -76,6 +76,17 @@ static bool device_executes(const struct rchar_region *region)
 	return region->atomics == RCHAR_ATOMICS_HW && region->access == RCHAR_ACCESS_RW;
 }
 
+static enum rchar_reason claim(struct rchar_export *export, const struct rchar_lane *lane)
+{
+	enum rchar_reason reason;
+
+	if (!device_executes(export->region))
+		return RCHAR_REASON_NONE;
+	reason = rchar_region_claim(export->region, lane->limits.executor);
+	export->claims = !reason;
+	return reason;
+}
+
 static void unclaim(struct rchar_export *export)
 {
 	if (export->claims)
@@ -83,19 +94,17 @@ static void unclaim(struct rchar_export *export)
 	export->claims = false;
 }
 
-static bool begin_execution(struct rchar_export *export, const struct rchar_lane *lane)
+/* While @export->lane is set, its device executes; false when another one does. */
+static bool begin_execution(const struct rchar_export *export, const struct rchar_lane *lane)
 {
-	if (!device_executes(export->region))
-		return true;
-	export->executes = rchar_region_execute(export->region, lane->limits.executor);
-	return export->executes;
+	return !device_executes(export->region) ||
+	       rchar_region_execute(export->region, lane->limits.executor);
 }
 
-static void end_execution(struct rchar_export *export)
+static void end_execution(const struct rchar_export *export)
 {
-	if (export->executes)
+	if (device_executes(export->region))
 		rchar_region_execute_end(export->region);
-	export->executes = false;
 }
 
 static void export_unmap(struct rchar_export *export)
@@ -224,15 +233,15 @@ static int export_map(struct rchar_export *export, struct rchar_lane *lane)
 	int ret;
 
 	lockdep_assert_held(&export_mrs_of(lane)->lock);
+	if (!begin_execution(export, lane))
+		return -EXDEV;
 	export->shift = block_shift(lane);
 	export->nr = block_count(export->region, export->shift);
 	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks), GFP_KERNEL | __GFP_NOWARN);
-	if (!export->blocks || !begin_execution(export, lane)) {
-		ret = export->blocks ? -EXDEV : -ENOMEM;
-		kvfree(export->blocks);
-		export->blocks = NULL;
+	if (!export->blocks) {
 		export->nr = 0;
-		return ret;
+		end_execution(export);
+		return -ENOMEM;
 	}
 	kref_get(&lane->ref);
 	set_lane(export, lane);
@@ -419,11 +428,24 @@ static bool map_later(struct rchar_export *export)
 	return true;
 }
 
+/* Give the peer keys for its present connection, if it has one and lacks them. */
+static void export_renew(struct rchar_export *export)
+{
+	struct rchar_lane *lane = rchar_flow_get_lane(export->session->flow);
+	int ret = lane ? export_map_on(export, lane) : 0;
+
+	if (ret != -EXDEV)
+		export->waits_since = 0;
+	if (ret && !(ret == -EXDEV && map_later(export)))
+		rchar_session_fail(export->session, reason_of(ret));
+	if (lane)
+		rchar_lane_put(lane);
+}
+
 static void export_work(struct work_struct *work)
 {
 	struct rchar_export *export = container_of(work, struct rchar_export, work.work);
 	struct rchar_session *s = export->session;
-	struct rchar_lane *lane;
 
 	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD) {
 		export_revoke(export);
@@ -432,16 +454,8 @@ static void export_work(struct work_struct *work)
 	} else {
 		if (export->by_call & RCHAR_BY_CALL_READ)
 			export_refill(export);
-		lane = export->by_call & RCHAR_BY_CALL_WRITE ? NULL : rchar_flow_get_lane(s->flow);
-		if (lane) {
-			int ret = export_map_on(export, lane);
-
-			if (ret != -EXDEV)
-				export->waits_since = 0;
-			if (ret && !(ret == -EXDEV && map_later(export)))
-				rchar_session_fail(s, reason_of(ret));
-			rchar_lane_put(lane);
-		}
+		if (!(export->by_call & RCHAR_BY_CALL_WRITE))
+			export_renew(export);
 	}
 	rchar_session_put(s);
 }
@@ -523,16 +537,13 @@ static enum rchar_reason export_begin(struct rchar_session *s, struct rchar_link
 {
 	struct rchar_export *export = rchar_session_priv(s);
 	struct rchar_region *region = export->region;
-	enum rchar_reason reason = RCHAR_REASON_NONE;
+	enum rchar_reason reason;
 
 	export->by_call = choose_calls(lane, region);
 	if (region->atomics == RCHAR_ATOMICS_HW &&
 	    (!lane->limits.atomics || export->by_call & RCHAR_BY_CALL_WRITE))
 		return RCHAR_REASON_NO_ATOMICS;
-	if (device_executes(region)) {
-		reason = rchar_region_claim(region, lane->limits.executor);
-		export->claims = !reason;
-	}
+	reason = claim(export, lane);
 	if (reason)
 		return reason;
 	return rchar_session_hold_importer(s, link, session_cost_of(region, lane, export->by_call));

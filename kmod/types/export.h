@@ -39,12 +39,12 @@ struct rchar_session;
  *	    invalid. Only one thread uses the export at a time: that which accepts, or @work.
  * @spare: reads by calls: an answer for which there would be no memory, or NULL; session lock
  * @lock: protects the pointer @lane
- * @lane: the lane on which @blocks are registered, with a reference, or NULL
+ * @lane: the lane on which @blocks are registered, with a reference, or NULL. While it is set, the
+ *	  export counts in &rchar_region.executing, if a device executes atomic operations.
  * @owner: entry in the lane's list of owners
  * @nr: length of @blocks
  * @shift: a block has 1 << @shift bytes
  * @blocks: one memory region for each block, in the order of the region
- * @executes: counted in &rchar_region.executing, while @lane is set
  *
  * The lock of the lane's registrations of kind RCHAR_MRS_MANY protects @lane and all fields
  * below. A write to @lane takes @lock as well.
@@ -63,7 +63,6 @@ struct rchar_export {
 	u32 nr;
 	u8 shift;
 	struct rchar_mr *blocks;
-	bool executes;
 };
 
 void rchar_export_update(struct rchar_session *s);

@@ -29,6 +29,7 @@ static void region_free_work(struct work_struct *work)
 	struct rchar_region *region = container_of(work, struct rchar_region, free_work);
 	unsigned long i;
 
+	WARN_ON_ONCE(region->claims || region->executing);
 	for (i = 0; i < region->nr_pages; i++) {
 		if (region->pages[i])
 			put_page(region->pages[i]);
