@@ -6,7 +6,7 @@
 bulk_seconds=15
 
 # start_bulk SESSIONS SIZE ENDPOINT - at the client, where the result of each goes to /tmp/bulk. The
-# programs need up to a second to start, each of them, and count at the same time.
+# programs start up to a quarter of a second apart, and count at the same time.
 start_bulk() {
 	on "$client" "rm -rf /tmp/bulk; mkdir /tmp/bulk
 		at=\$((\$(date +%s) + 2 + $1 / 4))
