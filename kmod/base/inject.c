@@ -132,6 +132,7 @@ static const char *const limit_names[__RCHAR_LIMIT_MAX] = {
 	[RCHAR_LIMIT_ATOMIC_CAP] = "atomic_cap",
 	[RCHAR_LIMIT_KEYLESS_READS] = "keyless_reads",
 	[RCHAR_LIMIT_DIRECT_DMA] = "direct_dma",
+	[RCHAR_LIMIT_BOUNCES] = "bounces",
 	[RCHAR_LIMIT_REG_ATOMIC] = "reg_atomic",
 };
 

@@ -63,6 +63,7 @@ enum rchar_delay {
  * @RCHAR_LIMIT_ATOMIC_CAP: &ib_device_attr.atomic_cap; 0: none
  * @RCHAR_LIMIT_KEYLESS_READS: 0: a READ needs a key of the memory that it writes to, as on iWARP
  * @RCHAR_LIMIT_DIRECT_DMA: 0: the device gets copies of memory, as with swiotlb; see link/bounce.h
+ * @RCHAR_LIMIT_BOUNCES: how many mappings there may be at once, with direct_dma=0: more fail
  * @RCHAR_LIMIT_REG_ATOMIC: 0: the device refuses to register memory for atomic operations
  * @__RCHAR_LIMIT_MAX: number of limits
  */
@@ -79,6 +80,7 @@ enum rchar_limit {
 	RCHAR_LIMIT_ATOMIC_CAP,
 	RCHAR_LIMIT_KEYLESS_READS,
 	RCHAR_LIMIT_DIRECT_DMA,
+	RCHAR_LIMIT_BOUNCES,
 	RCHAR_LIMIT_REG_ATOMIC,
 	__RCHAR_LIMIT_MAX,
 };

@@ -29,6 +29,7 @@
  * @bad_frames: links: frames refused
  * @credit_stalls: links: times a frame had to wait for a credit
  * @stray_frames: links: frames for sessions that are gone
+ * @map_stalls: links: times something waited because there was no DMA mapping
  *
  * Netlink reports them as enum rchar_stats_attr.
  */
@@ -47,6 +48,7 @@ struct rchar_stats {
 	atomic64_t bad_frames;
 	atomic64_t credit_stalls;
 	atomic64_t stray_frames;
+	atomic64_t map_stalls;
 	atomic64_t reads;
 	atomic64_t writes;
 	atomic64_t calls;

@@ -145,8 +145,11 @@ static struct bounce *bounce_alloc(u32 len, u32 offset)
 int rchar_bounce_map(struct ib_device *dev, void *at, u32 len, enum dma_data_direction dir,
 		     u64 *addr)
 {
-	struct bounce *b = bounce_alloc(len, offset_in_page(at));
+	struct bounce *b;
 
+	if (rchar_ledger_count(RCHAR_OBJ_BOUNCE) >= rchar_inject_limit(RCHAR_LIMIT_BOUNCES))
+		return -ENOMEM;
+	b = bounce_alloc(len, offset_in_page(at));
 	if (!b)
 		return -ENOMEM;
 	b->dev = dev;

@@ -276,6 +276,7 @@ void rchar_flow_pump(struct rchar_flow *flow)
 	lockdep_assert_held(&flow->lock);
 	if (!lane)
 		return;
+	rchar_lane_tx_resume(lane);
 	while (rchar_lane_tx_room(lane)) {
 		struct rchar_txbuf *txb;
 
@@ -504,7 +505,7 @@ bool rchar_flow_cancel_reg(struct rchar_flow *flow, struct rchar_txbuf *txb,
 	spin_lock_bh(&flow->lock);
 	txb->reg = NULL;
 	cancelled = !reg->posted;
-	if (!txb->sent)
+	if (!txb->sent || (flow->lane && flow->lane->tx.unmapped == txb))
 		*attempt = ~*attempt;
 	spin_unlock_bh(&flow->lock);
 	return cancelled;
@@ -591,6 +592,21 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane, stru
 	spin_unlock_bh(&flow->lock);
 	rchar_lane_tx_put(lane, &reaped);
 	rchar_flow_wake_flusher(flow->traffic);
+}
+
+/**
+ * rchar_flow_retry() - send what found no DMA mapping
+ * @flow: the flow
+ * @lane: the lane; ignored when no longer attached
+ *
+ * Context: process.
+ */
+void rchar_flow_retry(struct rchar_flow *flow, struct rchar_lane *lane)
+{
+	spin_lock_bh(&flow->lock);
+	if (flow->lane == lane)
+		rchar_flow_pump(flow);
+	spin_unlock_bh(&flow->lock);
 }
 
 /**

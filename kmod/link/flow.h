@@ -88,6 +88,7 @@ enum rchar_frame_error rchar_flow_receive(struct rchar_flow *flow, struct rchar_
 bool rchar_flow_receive_header(struct rchar_flow *flow, struct rchar_lane *lane,
 			       const struct rchar_hdr *hdr, enum rchar_frame_error *err);
 void rchar_flow_receive_done(struct rchar_flow *flow, struct rchar_lane *lane);
+void rchar_flow_retry(struct rchar_flow *flow, struct rchar_lane *lane);
 void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane,
 			  struct rchar_txbuf *txb);
 void rchar_flow_prepare(struct rchar_flow *flow, struct rchar_lane *lane);

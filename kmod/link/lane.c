@@ -434,6 +434,7 @@ static void lane_drain(struct rchar_lane *lane)
 	rchar_lane_rx_close(lane);
 	cancel_work_sync(&lane->break_work);
 	cancel_work_sync(&lane->tx.seal_work);
+	cancel_delayed_work_sync(&lane->tx.retry_work);
 	cancel_delayed_work_sync(&lane->notify_work);
 	if (lane->cm_id->qp)
 		end_qp(lane);

@@ -43,6 +43,7 @@ struct rchar_sealbuf;
  * @introduce: fill in &rchar_lane.self, the private data for the peer. Called with the handler
  *	       lock of the cm_id held.
  * @seal: encrypted lane: &rchar_lane_tx.seal_work runs, because a large frame waits
+ * @retry: &rchar_lane_tx.retry_work runs: DMA mappings were exhausted, and may be back
  * @established: initiator: the reply arrived, and &rchar_lane.peer holds it. CM event handler.
  * @connect: initiator: the route is resolved. Runs in &rchar_lane.connect_work.
  * @adopt: acceptor: &rchar_lane.adopt_work runs, because HELLO arrived or the slots are empty
@@ -60,6 +61,7 @@ struct rchar_lane_ops {
 	void (*reposted)(struct rchar_lane *lane);
 	void (*introduce)(struct rchar_lane *lane);
 	void (*seal)(struct rchar_lane *lane);
+	void (*retry)(struct rchar_lane *lane);
 	void (*established)(struct rchar_lane *lane);
 	void (*connect)(struct rchar_lane *lane);
 	void (*adopt)(struct rchar_lane *lane);
@@ -84,11 +86,14 @@ struct rchar_lane_ops {
  * @spare: encrypted lane: memory to seal the next small frame, or NULL
  * @sealing: encrypted lane: @seal_work seals the last frame of @posted, without the lock. No other
  *	     frame may be staged meanwhile.
+ * @unmapped: the last frame of @posted, for which there was no DMA mapping: it is staged when there
+ *	      is one. No other frame may be staged before.
  * @want: what is staged next tells the peer that more or larger buffers would be used
  * @trim: large buffers that the peer wants back and has not got back yet
  * @pads: CREDITs that have used up small buffers since the peer last granted a large one
  * @seal_wanted: encrypted lane: @seal_work is queued or runs, and has frames to look for
  * @seal_work: encrypted lane: seals frames that may not be sealed with the lock held
+ * @retry_work: posts what found no DMA mapping
  */
 struct rchar_lane_tx {
 	struct rchar_credit credit;
@@ -102,11 +107,13 @@ struct rchar_lane_tx {
 	struct rchar_txbuf *controls[RCHAR_LANE_CONTROLS];
 	struct rchar_sealbuf *spare;
 	bool sealing;
+	struct rchar_txbuf *unmapped;
 	bool want;
 	u16 trim;
 	u16 pads;
 	bool seal_wanted;
 	struct work_struct seal_work;
+	struct delayed_work retry_work;
 };
 
 /**
@@ -161,6 +168,7 @@ struct rchar_onesided_wr {
  * @used: length of @busy
  * @reads: how many of @used are READs or atomic operations
  * @reads_max: limit of @reads: how many the peer answers at once
+ * @unmapped_at: jiffies when the first request found no DMA mapping; 0: the last one found one
  */
 struct rchar_lane_onesided {
 	struct list_head idle;
@@ -168,6 +176,7 @@ struct rchar_lane_onesided {
 	unsigned int used;
 	unsigned int reads;
 	unsigned int reads_max;
+	unsigned long unmapped_at;
 };
 
 /**
@@ -323,6 +332,8 @@ bool rchar_lane_tx_may_stage(struct rchar_lane *lane, u32 len);
 void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack);
 void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 ack);
 void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb);
+void rchar_lane_tx_resume(struct rchar_lane *lane);
+void rchar_lane_tx_retry_later(struct rchar_lane *lane);
 void rchar_lane_tx_post(struct rchar_lane *lane);
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped);

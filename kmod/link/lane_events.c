@@ -109,6 +109,13 @@ static void lane_reposted(struct rchar_lane *lane)
 	rchar_flow_receive_done(lane->flow, lane);
 }
 
+static void lane_retry(struct rchar_lane *lane)
+{
+	rchar_stats_inc(&lane->flow->traffic->stats.map_stalls);
+	rchar_flow_retry(lane->flow, lane);
+	rchar_onesided_pump(lane->flow);
+}
+
 /* ---- teardown ---- */
 
 static void lane_detach(struct rchar_lane *lane)
@@ -127,6 +134,7 @@ const struct rchar_lane_ops rchar_lane_events = {
 	.reposted = lane_reposted,
 	.introduce = rchar_handshake_introduce,
 	.seal = rchar_flow_seal,
+	.retry = lane_retry,
 	.established = rchar_handshake_established,
 	.connect = rchar_cm_connect,
 	.adopt = rchar_link_admit,

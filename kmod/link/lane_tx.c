@@ -14,13 +14,13 @@
  * @lane: the lane
  *
  * Return: true when the lane is open, and the send queue and the credits allow a frame. On an
- * encrypted lane also no frame may be waiting for its seal.
+ * encrypted lane also no frame may be waiting for its seal, and on no lane for a DMA mapping.
  */
 bool rchar_lane_tx_room(struct rchar_lane *lane)
 {
 	lockdep_assert_held(lane->sq.lock);
-	return lane->sq.open && !lane->tx.sealing && lane->tx.used < lane->limits.frames &&
-	       rchar_credit_may_send(&lane->tx.credit);
+	return lane->sq.open && !lane->tx.sealing && !lane->tx.unmapped &&
+	       lane->tx.used < lane->limits.frames && rchar_credit_may_send(&lane->tx.credit);
 }
 
 /**
@@ -246,6 +246,8 @@ static struct ib_send_wr *first_wr(struct rchar_lane *lane, struct rchar_txbuf *
  * On iWARP every frame is signaled. For a large unsignaled request, soft-iWARP passes the pages
  * themselves to TCP (siw_tx_hdt() in drivers/infiniband/sw/siw/siw_qp_tx.c). The frame headers of
  * this module are not whole pages.
+ *
+ * Without a DMA mapping, as with a full swiotlb, the frame waits for rchar_lane_tx_resume().
  */
 void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 {
@@ -254,9 +256,11 @@ void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 
 	lockdep_assert_held(lane->sq.lock);
 	if (rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey)) {
-		rchar_lane_tx_fail(lane, RCHAR_REASON_NO_MEMORY);
+		tx->unmapped = txb;
+		rchar_lane_tx_retry_later(lane);
 		return;
 	}
+	tx->unmapped = NULL;
 	fill_wr(lane, txb);
 	wr = first_wr(lane, txb);
 	if (tx->last)
@@ -265,6 +269,33 @@ void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 		tx->first = wr;
 	tx->last = txb;
 	trace_rchar_frame_tx(lane, &txb->hdr);
+}
+
+/**
+ * rchar_lane_tx_resume() - stage the frame that waits for a DMA mapping, if there is one now
+ * @lane: the lane
+ */
+void rchar_lane_tx_resume(struct rchar_lane *lane)
+{
+	lockdep_assert_held(lane->sq.lock);
+	if (lane->tx.unmapped && lane->sq.open)
+		rchar_lane_tx_finish(lane, lane->tx.unmapped);
+}
+
+/* Mappings come back with completions of this lane, but other users of the host may have them. */
+#define RETRY_MS 10
+
+/**
+ * rchar_lane_tx_retry_later() - let &rchar_lane_tx.retry_work post what finds no DMA mapping now
+ * @lane: the lane
+ *
+ * A frame that finds none for long fails the lane, since the send queue makes no progress.
+ */
+void rchar_lane_tx_retry_later(struct rchar_lane *lane)
+{
+	lockdep_assert_held(lane->sq.lock);
+	if (lane->sq.open)
+		queue_delayed_work(rchar_lane_wq, &lane->tx.retry_work, msecs_to_jiffies(RETRY_MS));
 }
 
 /**
@@ -403,6 +434,14 @@ static void seal_work(struct work_struct *work)
 	lane->ops->seal(lane);
 }
 
+static void retry_work(struct work_struct *work)
+{
+	struct rchar_lane *lane = container_of(to_delayed_work(work), struct rchar_lane,
+					       tx.retry_work);
+
+	lane->ops->retry(lane);
+}
+
 /**
  * rchar_lane_tx_init() - allocate memory for the sending side
  * @lane: a new lane
@@ -416,6 +455,7 @@ int rchar_lane_tx_init(struct rchar_lane *lane)
 	INIT_LIST_HEAD(&lane->tx.posted);
 	rchar_inflight_init(&lane->tx.inflight);
 	INIT_WORK(&lane->tx.seal_work, seal_work);
+	INIT_DELAYED_WORK(&lane->tx.retry_work, retry_work);
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {
 		struct rchar_txbuf *txb;
 
@@ -454,6 +494,7 @@ void rchar_lane_tx_drained(struct rchar_lane *lane)
 	LIST_HEAD(reaped);
 
 	spin_lock_bh(lane->sq.lock);
+	lane->tx.unmapped = NULL;
 	rchar_lane_tx_reap(lane, NULL, &reaped);
 	spin_unlock_bh(lane->sq.lock);
 	rchar_lane_tx_put(lane, &reaped);

@@ -194,9 +194,32 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 	};
 }
 
+/* A lane that gets no DMA mapping for so long ends the operations that need one. */
+#define UNMAPPED_MAX HZ
+
+/*
+ * Mappings come back with completions of this lane, or with those of other users of the host, which
+ * may have all of them.
+ */
+static void onesided_unmapped(struct rchar_lane *lane, struct rchar_io *io)
+{
+	unsigned long *since = &lane->onesided.unmapped_at;
+
+	if (lane->onesided.used)
+		return;
+	if (!*since)
+		*since = jiffies ?: 1;
+	if (time_before(jiffies, *since + UNMAPPED_MAX)) {
+		rchar_lane_tx_retry_later(lane);
+		return;
+	}
+	io->failed = true;
+	io->tries = TRIES_MAX;
+}
+
 /*
  * Post one work request of an operation. Returns its bytes; 0 if the lane or operation failed, or
- * if mappings are exhausted: then completions of the lane bring them back.
+ * if mappings are exhausted.
  */
 static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
@@ -211,12 +234,10 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	len = onesided_map(r, lane, len);
 	if (!len) {
 		r->io = NULL;
-		if (lane->onesided.used)
-			return 0;
-		io->failed = true;
-		io->tries++;
+		onesided_unmapped(lane, io);
 		return 0;
 	}
+	lane->onesided.unmapped_at = 0;
 	r->cqe.done = rdma_done;
 	onesided_fill_wr(r, offset & (block - 1), rchar_keys_at(io->keys, offset));
 	rchar_sq_begin(&lane->sq);

@@ -221,6 +221,15 @@ static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 
 	return true;
 }
 
+static void unmap_sges(struct rchar_txbuf *txb, struct ib_device *dev)
+{
+	int i;
+
+	for (i = 0; i < txb->nr_mapped; i++)
+		rchar_dma_unmap(dev, txb->sge[i].addr, txb->sge[i].length, DMA_TO_DEVICE);
+	txb->nr_mapped = 0;
+}
+
 /**
  * rchar_txbuf_map() - map a frame for a work request
  * @txb: the frame, with @wire encoded; what is sent is @sealed, if set
@@ -228,7 +237,7 @@ static bool txbuf_map_chunk(struct rchar_txbuf *txb, struct ib_device *dev, u32 
  * @lkey: key of local memory
  *
  * Context: any but hard interrupt.
- * Return: 0, or -ENOMEM with nothing mapped.
+ * Return: 0, or -ENOMEM with nothing mapped. The frame stays sealed, and can be mapped later.
  */
 int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 {
@@ -253,7 +262,7 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
 		u32 len = min_t(u32, left, RCHAR_CHUNK_SIZE);
 
 		if (!txbuf_map_chunk(txb, dev, lkey, chunks[i], len)) {
-			rchar_txbuf_unmap(txb, dev);
+			unmap_sges(txb, dev);
 			return -ENOMEM;
 		}
 		left -= len;
@@ -268,11 +277,7 @@ int rchar_txbuf_map(struct rchar_txbuf *txb, struct ib_device *dev, u32 lkey)
  */
 void rchar_txbuf_unmap(struct rchar_txbuf *txb, struct ib_device *dev)
 {
-	int i;
-
-	for (i = 0; i < txb->nr_mapped; i++)
-		rchar_dma_unmap(dev, txb->sge[i].addr, txb->sge[i].length, DMA_TO_DEVICE);
-	txb->nr_mapped = 0;
+	unmap_sges(txb, dev);
 	rchar_sealbuf_free(txb->sealed);
 	txb->sealed = NULL;
 }

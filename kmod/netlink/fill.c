@@ -85,7 +85,8 @@ static int put_link_stats(struct sk_buff *skb, const struct rchar_stats *s)
 	    put_counter(skb, RCHAR_A_STATS_DUPLICATES, &s->duplicates) ||
 	    put_counter(skb, RCHAR_A_STATS_BAD_FRAMES, &s->bad_frames) ||
 	    put_counter(skb, RCHAR_A_STATS_CREDIT_STALLS, &s->credit_stalls) ||
-	    put_counter(skb, RCHAR_A_STATS_STRAY_FRAMES, &s->stray_frames))
+	    put_counter(skb, RCHAR_A_STATS_STRAY_FRAMES, &s->stray_frames) ||
+	    put_counter(skb, RCHAR_A_STATS_MAP_STALLS, &s->map_stalls))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

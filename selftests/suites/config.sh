@@ -801,7 +801,7 @@ metrics_are_what_is_counted() {
 		sum=$(sed -n "s/^rchar_channel_${key}_total{.*} //p" /tmp/metrics | awk '{ s += $1 } END { print s + 0 }')
 		[ "$sum" = "$(counter a 'rchar -j stats' $key)" ]
 	done
-	for key in rx_frames tx_frames connects failures replayed_frames duplicate_frames bad_frames credit_stalls stray_frames; do
+	for key in rx_frames tx_frames connects failures replayed_frames duplicate_frames bad_frames credit_stalls stray_frames map_stalls; do
 		[ "$(grep -c "^rchar_link_${key}_total{" /tmp/metrics)" = "$(rchar link | grep -c '^[0-9]*: ')" ]
 	done
 	for key in requests_accepted requests_refused requests_bad requests_denied bad_frames; do

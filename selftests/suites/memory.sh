@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory channels between two machines: a exports, b imports. Programs of others.
 . lib/ksft.sh
+limits=/sys/kernel/debug/rdma_char/limits
 
 size=33554432
 set_up=up
@@ -61,7 +62,7 @@ python_mmap_and_pread() {
 
 # RDMA did it, not the CPU of the exporter: it received no frame meanwhile but keepalives.
 no_frames_for_bytes() {
-	local before after attribute limits=/sys/kernel/debug/rdma_char/limits
+	local before after attribute
 
 	for attribute in keyless_reads max_fast_reg_page_list_len direct_dma; do
 		[ "$(cat $limits/$attribute)" != 0 ] || skip "as on this adapter, reads are calls ($attribute is 0)"
@@ -211,7 +212,55 @@ priority_is_a_share_of_the_link() {
 	on b tc qdisc del dev net0 root
 }
 
-plan 20
+limits_of_b() { # FILE NUMBER
+	on b "echo $2 >$limits/$1"
+}
+
+stalled() { # NUMBER
+	[ "$(counter b 'rchar -j link' map_stalls)" -ge $(($1 + 3)) ]
+}
+
+# As when the bounce buffers of the importer (swiotlb) are all in use.
+operations_wait_for_dma_mappings() {
+	local was connects stalls there
+
+	was=$(on b cat $limits/direct_dma)
+	connects=$(counter b 'rchar -j link' connects)
+	stalls=$(counter b 'rchar -j link' map_stalls)
+	on b 'dd if=/dev/urandom of=/dev/rchar/pool bs=64k count=1 conv=notrunc 2>/dev/null'
+	on b "exec 3</dev/rchar/pool
+		echo 0 >$limits/direct_dma
+		echo 0 >$limits/bounces
+		dd bs=64k count=1 <&3 2>/dev/null | sha256sum >/tmp/waited" &
+	there=$!
+	until_true stalled "$stalls"
+	limits_of_b bounces 4294967295
+	wait $there
+	limits_of_b direct_dma "$was"
+	on b '[ "$(dd if=/dev/rchar/pool bs=64k count=1 2>/dev/null | sha256sum)" = "$(cat /tmp/waited)" ]'
+	[ "$(counter b 'rchar -j link' connects)" = "$connects" ]
+}
+
+# A second without any mapping is an error of the call, not of the connection.
+operations_end_without_dma_mappings() {
+	local was attribute
+
+	for attribute in keyless_reads max_fast_reg_page_list_len direct_dma; do
+		[ "$(cat $limits/$attribute)" != 0 ] ||
+			skip "as on this adapter, reads are calls ($attribute is 0)"
+	done
+	was=$(on b cat $limits/direct_dma)
+	on b "exec 3</dev/rchar/pool
+		echo 0 >$limits/direct_dma
+		echo 0 >$limits/bounces
+		dd bs=64k count=1 <&3 2>/tmp/ended >/dev/null
+		echo 4294967295 >$limits/bounces
+		echo $was >$limits/direct_dma
+		grep -q 'Input/output error' /tmp/ended &&
+			dd bs=64k count=1 <&3 >/dev/null"
+}
+
+plan 22
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -224,6 +273,8 @@ run python_mmap_and_pread
 run descriptors_are_inherited
 run no_frames_for_bytes
 run rchar_perf_measures
+run operations_wait_for_dma_mappings
+run operations_end_without_dma_mappings
 run resets_lose_nothing
 run device_removals_lose_nothing
 run types_share_a_link

@@ -29,6 +29,7 @@ struct Stats {
 	std::optional<uint64_t> calls;
 	std::optional<uint64_t> rendezvous_sent;
 	std::optional<uint64_t> rendezvous_placed;
+	std::optional<uint64_t> map_stalls;
 };
 
 struct Counter {
@@ -69,6 +70,8 @@ inline constexpr Counter counters[] = {
 	 "Pieces that the peer read from a writer's memory."},
 	{RCHAR_A_STATS_RENDEZVOUS_PLACED, "rendezvous_placed", &Stats::rendezvous_placed,
 	 "Pieces that arrived in a reader's memory without a copy."},
+	{RCHAR_A_STATS_MAP_STALLS, "map_stalls", &Stats::map_stalls,
+	 "Times that something waited because the host had no DMA mapping left."},
 };
 
 // What 'rchar stats' prints of a channel.

@@ -144,7 +144,7 @@ std::string link_details(const Link &l, const Stats &s)
 	       number(s.connects) + " failures " + number(s.failures) + " replayed " +
 	       number(s.replayed) + " duplicates " + number(s.duplicates) + " bad " +
 	       number(s.bad_frames) + " stray " + number(s.stray_frames) + " credit-stalls " +
-	       number(s.credit_stalls) + "\n";
+	       number(s.credit_stalls) + " map-stalls " + number(s.map_stalls) + "\n";
 }
 
 template <typename T> std::string state_and_reason(const T &object)

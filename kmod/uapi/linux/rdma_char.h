@@ -389,6 +389,7 @@ enum rchar_stats_attr {
 	RCHAR_A_STATS_RENDEZVOUS_SENT,
 	/* streams: rendezvous that this host read directly to the memory of a reading program */
 	RCHAR_A_STATS_RENDEZVOUS_PLACED,
+	RCHAR_A_STATS_MAP_STALLS,	/* links: times something waited for a DMA mapping */
 
 	__RCHAR_A_STATS_MAX
 };
