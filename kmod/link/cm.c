@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Events of the RDMA connection manager. A handler runs with the cm_id's mutex held, on a work
- * queue that all RDMA users of the host share. A handler therefore must not wait, and must not
- * destroy a cm_id that a lane owns. The handler of a lane always returns 0 and reports failures
- * with rchar_lane_fail().
+ * queue that all RDMA users of the host share, one event at a time. A handler therefore must not
+ * wait, leaves what creates verbs objects to &rchar_lane.connect_work, and must not destroy a cm_id
+ * that a lane owns. The handler of a lane always returns 0 and reports failures with
+ * rchar_lane_fail().
  */
 #include "cm.h"
 #include <rdma/ib_addr.h>
@@ -50,21 +51,16 @@ struct rchar_cm_counts rchar_cm_counts(void)
 	};
 }
 
-/*
- * Fill in the parameters of a connection, except private data. @request holds the parameters of the
- * initiator's request, or is NULL on the initiator.
- */
-static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param,
-		       const struct rdma_conn_param *request)
+/* Fill in the parameters of a connection, except private data. */
+static void fill_param(struct rchar_lane *lane, struct rdma_conn_param *param)
 {
 	memset(param, 0, sizeof(*param));
 	param->responder_resources = lane->limits.reads_in;
 	param->initiator_depth = lane->limits.reads_out;
 	/* At most the resources of the other side: IBTA vol 1, 12.7.29 and 12.7.30. */
-	if (request) {
-		param->responder_resources = min(param->responder_resources,
-						 request->responder_resources);
-		param->initiator_depth = min(param->initiator_depth, request->initiator_depth);
+	if (!lane->initiator) {
+		param->responder_resources = min(param->responder_resources, lane->requested_in);
+		param->initiator_depth = min(param->initiator_depth, lane->requested_out);
 	}
 	param->retry_count = RETRY;
 	param->rnr_retry_count = RNR_RETRY;
@@ -143,28 +139,13 @@ static void connect_locked(struct rchar_lane *lane)
 		return;
 	set_transcript_ends(lane);
 	lane->ops->introduce(lane);
-	fill_param(lane, &param, NULL);
+	fill_param(lane, &param);
 	param.private_data = &lane->auth.transcript.request;
 	param.private_data_len = sizeof(lane->auth.transcript.request);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
 	ret = rchar_inject_verbs() ?: rdma_connect_locked(lane->cm_id, &param);
 	if (ret)
 		rchar_lane_fail(lane, resolve_reason(ret));
-}
-
-/**
- * rchar_cm_connect() - set up the queue pair and connect, after the route is resolved
- * @lane: a lane of an initiator; its teardown waits for this function
- *
- * Not called from the event handler: on soft-iWARP rdma_connect() waits for TCP (siw_connect() in
- * drivers/infiniband/sw/siw/siw_cm.c). In the handler, that wait would block the CM's work queue
- * for all users. As in a handler, the handler lock excludes events of this cm_id.
- */
-void rchar_cm_connect(struct rchar_lane *lane)
-{
-	rdma_lock_handler(lane->cm_id);
-	connect_locked(lane);
-	rdma_unlock_handler(lane->cm_id);
 }
 
 static bool reply_matches(const struct rchar_lane *lane)
@@ -178,9 +159,9 @@ static bool reply_matches(const struct rchar_lane *lane)
  * Limit the READs in flight to the number that the peer answers at once. Which of the two fields
  * contains this number depends on the transport. The lane has its device's limits.
  */
-static void set_reads_max(struct rchar_lane *lane, const struct rdma_conn_param *param)
+static void set_reads_max(struct rchar_lane *lane, u8 responder_resources, u8 initiator_depth)
 {
-	u8 reads = min(param->responder_resources, param->initiator_depth);
+	u8 reads = min(responder_resources, initiator_depth);
 
 	lane->onesided.reads_max = clamp(reads, 1, max(lane->limits.reads_out, 1));
 }
@@ -208,7 +189,7 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 	if (lane->encrypted && param->private_data_len >= sizeof(*reply))
 		memcpy(t->acceptor_public, reply->public, sizeof(t->acceptor_public));
 	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, param->qp_num));
-	set_reads_max(lane, param);
+	set_reads_max(lane, param->responder_resources, param->initiator_depth);
 	lane->ops->established(lane);
 }
 
@@ -373,8 +354,7 @@ static enum rchar_reason decode_request(struct rchar_privdata *request,
 	}
 }
 
-/* Accept the connection. The lane already owns the id: rchar_lane_fail() reports failures. */
-static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *request)
+static void accept_locked(struct rchar_lane *lane)
 {
 	struct rchar_auth_transcript *t = &lane->auth.transcript;
 	struct rdma_conn_param param;
@@ -388,10 +368,10 @@ static void accept_lane(struct rchar_lane *lane, const struct rdma_conn_param *r
 		rchar_lane_fail(lane, setup_reason(ret));
 		return;
 	}
-	set_reads_max(lane, request);
+	set_reads_max(lane, lane->requested_in, lane->requested_out);
 	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
 	lane->ops->introduce(lane);
-	fill_param(lane, &param, request);
+	fill_param(lane, &param);
 	reply.privdata = t->reply;
 	memcpy(reply.public, t->acceptor_public, sizeof(reply.public));
 	param.private_data = &reply;
@@ -510,10 +490,34 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event
 	if (reason)
 		return cm_refuse(id, reason);
 	lane->cm_id = id;
+	lane->requested_in = event->param.conn.responder_resources;
+	lane->requested_out = event->param.conn.initiator_depth;
 	id->context = lane;
 	id->event_handler = lane_handler;
 	rchar_lane_start(lane);
-	accept_lane(lane, &event->param.conn);
+	rchar_lane_connect(lane);
 	complete(&lane->started);
 	return 0;
+}
+
+/* ---- both ---- */
+
+/**
+ * rchar_cm_connect() - create the verbs objects; then request the connection, or accept it
+ * @lane: a lane whose route is resolved, or of a request that is not refused. Its teardown waits for
+ *	  this function.
+ *
+ * Not called from the event handler. A device needs milliseconds for a queue pair, and on soft-iWARP
+ * rdma_connect() waits for TCP (siw_connect() in drivers/infiniband/sw/siw/siw_cm.c). In the
+ * handler, that would block the CM's work queue for all users, and connections would be made one
+ * after the other. As in a handler, the handler lock excludes events of this cm_id.
+ */
+void rchar_cm_connect(struct rchar_lane *lane)
+{
+	rdma_lock_handler(lane->cm_id);
+	if (lane->initiator)
+		connect_locked(lane);
+	else
+		accept_locked(lane);
+	rdma_unlock_handler(lane->cm_id);
 }

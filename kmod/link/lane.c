@@ -266,8 +266,8 @@ void rchar_lane_start(struct rchar_lane *lane)
 }
 
 /**
- * rchar_lane_connect() - continue to connect on the work queue of lanes
- * @lane: a lane of an initiator, whose route is resolved
+ * rchar_lane_connect() - let &rchar_lane.connect_work go on
+ * @lane: a lane whose route is resolved, or of a request that is not refused
  *
  * Context: CM event handler of @lane->cm_id.
  */

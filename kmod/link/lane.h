@@ -45,7 +45,8 @@ struct rchar_sealbuf;
  * @seal: encrypted lane: &rchar_lane_tx.seal_work runs, because a large frame waits
  * @retry: &rchar_lane_tx.retry_work runs: DMA mappings were exhausted, and may be back
  * @established: initiator: the reply arrived, and &rchar_lane.peer holds it. CM event handler.
- * @connect: initiator: the route is resolved. Runs in &rchar_lane.connect_work.
+ * @connect: initiator: the route is resolved; acceptor: the request is not refused. Runs in
+ *	     &rchar_lane.connect_work.
  * @adopt: acceptor: &rchar_lane.adopt_work runs, because HELLO arrived or the slots are empty
  * @detach: the lane has failed: post nothing on the lane from now on. Teardown calls this twice.
  * @drained: the send queue is empty: end one-sided work requests that did not complete
@@ -243,13 +244,16 @@ struct rchar_lane_auth {
  * @started: rchar_cm_resolve() or rchar_cm_accept() no longer uses the lane; teardown waits for
  *	     this
  * @teardown: frees everything; runs once, after rchar_lane_fail()
- * @connect_work: initiator: from the resolved route to the connection request
+ * @connect_work: initiator: from the resolved route to the connection request; acceptor: from that
+ *		  request to the reply
  * @refill_work: allocates memory for @refill
  * @break_work: RCHAR_FAULT_QP
  * @notify_work: acceptor: notifies the CM that a frame arrived while the RTU is missing
  * @notified: the CM accepted the notification of @notify_work
  * @cm_connected: the CM has raised ESTABLISHED or DISCONNECTED
  * @accepted: acceptor: rdma_accept() has been called
+ * @requested_in: acceptor: &rdma_conn_param.responder_resources of the request
+ * @requested_out: acceptor: &rdma_conn_param.initiator_depth of the request
  * @timer: fails a lane that is not UP in time
  */
 struct rchar_lane {
@@ -305,6 +309,8 @@ struct rchar_lane {
 	bool notified;
 	struct completion cm_connected;
 	bool accepted;
+	u8 requested_in;
+	u8 requested_out;
 	struct delayed_work timer;
 };
 
