@@ -591,6 +591,9 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane, stru
 		rchar_flow_pump(flow);
 	spin_unlock_bh(&flow->lock);
 	rchar_lane_tx_put(lane, &reaped);
+	/* That has brought mappings back. */
+	if (READ_ONCE(lane->tx.unmapped))
+		rchar_flow_retry(flow, lane);
 	rchar_flow_wake_flusher(flow->traffic);
 }
 

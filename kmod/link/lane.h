@@ -169,7 +169,9 @@ struct rchar_onesided_wr {
  * @used: length of @busy
  * @reads: how many of @used are READs or atomic operations
  * @reads_max: limit of @reads: how many the peer answers at once
- * @unmapped_at: jiffies when the first request found no DMA mapping; 0: the last one found one
+ * @unmapped: the last request found no DMA mapping
+ * @unmapped_at: jiffies of the first of those requests
+ * @tried_at: jiffies of the last of them
  */
 struct rchar_lane_onesided {
 	struct list_head idle;
@@ -177,7 +179,9 @@ struct rchar_lane_onesided {
 	unsigned int used;
 	unsigned int reads;
 	unsigned int reads_max;
+	bool unmapped;
 	unsigned long unmapped_at;
+	unsigned long tried_at;
 };
 
 /**

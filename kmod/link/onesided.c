@@ -195,7 +195,7 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 }
 
 /* A lane that gets no DMA mapping for so long ends the operations that need one. */
-#define UNMAPPED_MAX HZ
+#define UNMAPPED_MAX (10 * HZ)
 
 /*
  * Mappings come back with completions of this lane, or with those of other users of the host, which
@@ -203,13 +203,16 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
  */
 static void onesided_unmapped(struct rchar_lane *lane, struct rchar_io *io)
 {
-	unsigned long *since = &lane->onesided.unmapped_at;
+	struct rchar_lane_onesided *o = &lane->onesided;
 
-	if (lane->onesided.used)
+	if (o->used)
 		return;
-	if (!*since)
-		*since = jiffies ?: 1;
-	if (time_before(jiffies, *since + UNMAPPED_MAX)) {
+	/* While something waits, there is a try every few milliseconds. */
+	if (!o->unmapped || time_after(jiffies, o->tried_at + HZ))
+		o->unmapped_at = jiffies;
+	o->unmapped = true;
+	o->tried_at = jiffies;
+	if (time_before(jiffies, o->unmapped_at + UNMAPPED_MAX)) {
 		rchar_lane_tx_retry_later(lane);
 		return;
 	}
@@ -237,7 +240,7 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 		onesided_unmapped(lane, io);
 		return 0;
 	}
-	lane->onesided.unmapped_at = 0;
+	lane->onesided.unmapped = false;
 	r->cqe.done = rdma_done;
 	onesided_fill_wr(r, offset & (block - 1), rchar_keys_at(io->keys, offset));
 	rchar_sq_begin(&lane->sq);
@@ -370,7 +373,8 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 
 static void onesided_pump(struct rchar_flow *flow, struct list_head *ended)
 {
-	if (!flow->lane)
+	/* A frame needs several mappings at once: it comes first, and then retry_work() pumps. */
+	if (!flow->lane || flow->lane->tx.unmapped)
 		return;
 	pump_kind(flow, false, ended);
 	pump_kind(flow, true, ended);

@@ -212,50 +212,42 @@ priority_is_a_share_of_the_link() {
 	on b tc qdisc del dev net0 root
 }
 
-limits_of_b() { # FILE NUMBER
-	on b "echo $2 >$limits/$1"
-}
-
-stalled() { # NUMBER
-	[ "$(counter b 'rchar -j link' map_stalls)" -ge $(($1 + 3)) ]
-}
-
 # As when the bounce buffers of the importer (swiotlb) are all in use.
 operations_wait_for_dma_mappings() {
-	local was connects stalls there
+	local connects
 
-	was=$(on b cat $limits/direct_dma)
 	connects=$(counter b 'rchar -j link' connects)
-	stalls=$(counter b 'rchar -j link' map_stalls)
 	on b 'dd if=/dev/urandom of=/dev/rchar/pool bs=64k count=1 conv=notrunc 2>/dev/null'
-	on b "exec 3</dev/rchar/pool
+	on b "was=\$(cat $limits/direct_dma)
+		stalls() { rchar -j link | grep -o '\"map_stalls\":[0-9]*' | cut -d: -f2; }
+		before=\$(stalls)
+		exec 3</dev/rchar/pool
 		echo 0 >$limits/direct_dma
 		echo 0 >$limits/bounces
-		dd bs=64k count=1 <&3 2>/dev/null | sha256sum >/tmp/waited" &
-	there=$!
-	until_true stalled "$stalls"
-	limits_of_b bounces 4294967295
-	wait $there
-	limits_of_b direct_dma "$was"
+		dd bs=64k count=1 <&3 2>/dev/null | sha256sum >/tmp/waited &
+		until [ \$(stalls) -ge \$((before + 3)) ]; do :; done
+		echo 4294967295 >$limits/bounces
+		wait
+		echo \$was >$limits/direct_dma"
 	on b '[ "$(dd if=/dev/rchar/pool bs=64k count=1 2>/dev/null | sha256sum)" = "$(cat /tmp/waited)" ]'
 	[ "$(counter b 'rchar -j link' connects)" = "$connects" ]
 }
 
-# A second without any mapping is an error of the call, not of the connection.
+# Ten seconds without any mapping are an error of the call, not of the connection.
 operations_end_without_dma_mappings() {
-	local was attribute
+	local attribute
 
 	for attribute in keyless_reads max_fast_reg_page_list_len direct_dma; do
 		[ "$(cat $limits/$attribute)" != 0 ] ||
 			skip "as on this adapter, reads are calls ($attribute is 0)"
 	done
-	was=$(on b cat $limits/direct_dma)
-	on b "exec 3</dev/rchar/pool
+	on b "was=\$(cat $limits/direct_dma)
+		exec 3</dev/rchar/pool
 		echo 0 >$limits/direct_dma
 		echo 0 >$limits/bounces
 		dd bs=64k count=1 <&3 2>/tmp/ended >/dev/null
 		echo 4294967295 >$limits/bounces
-		echo $was >$limits/direct_dma
+		echo \$was >$limits/direct_dma
 		grep -q 'Input/output error' /tmp/ended &&
 			dd bs=64k count=1 <&3 >/dev/null"
 }

@@ -337,42 +337,28 @@ depth_bounds_the_receive_buffers() {
 	rchar del deep
 }
 
-mapping_limit() { # HOST NUMBER
-	on "$1" "echo $2 >/sys/kernel/debug/rdma_char/limits/bounces"
-}
-
-# Mappings of another kind, without an effect on those that there are.
-bounces_on() { # HOST 0|MAX
-	on "$1" "echo $2 >/sys/kernel/debug/rdma_char/limits/direct_dma"
-}
-
-stalled() { # HOST NUMBER
-	[ "$(counter "$1" 'rchar -j link' map_stalls)" -ge $(($2 + 3)) ]
+stalled() { # NUMBER
+	[ "$(counter b 'rchar -j link' map_stalls)" -ge $(($1 + 3)) ]
 }
 
 # As when the bounce buffers of a host (swiotlb) are all in use.
 frames_wait_for_dma_mappings() {
-	local was connects stalls
+	local limits=/sys/kernel/debug/rdma_char/limits was connects stalls
 
-	was=$(on b cat /sys/kernel/debug/rdma_char/limits/direct_dma)
+	was=$(on b cat $limits/direct_dma)
 	rchar add poor stream listen 10.0.0.1
 	on b rchar -w $limit add poor stream connect 10.0.0.1 rendezvous-min 0
 	connects=$(counter b 'rchar -j link' connects)
-	bounces_on b 0
+	stalls=$(counter b 'rchar -j link' map_stalls)
+	on b "echo 0 >$limits/direct_dma; echo 0 >$limits/bounces"
 	start_transfer b poor
-	is_moving poor
-	for _ in 1 2 3; do
-		stalls=$(counter b 'rchar -j link' map_stalls)
-		mapping_limit b 0
-		until_true stalled b "$stalls"
-		mapping_limit b 4294967295
-		until_moving a poor rx_bytes $reader
-	done
+	until_true stalled "$stalls"
+	on b "echo 4294967295 >$limits/bounces"
 	wait $writer
 	wait $reader
 	[ "$(cat /tmp/got)" = $transfer_bytes ]
 	[ "$(counter b 'rchar -j link' connects)" = "$connects" ]
-	bounces_on b "$was"
+	on b "echo $was >$limits/direct_dma"
 	on b rchar del poor
 	rchar del poor
 }
