@@ -230,6 +230,7 @@ void apply(const Conf &conf, const Options &options)
 		try {
 			run(nl, plan[i]);
 		} catch (const Failure &f) {
+			warn_of_added(nl, Plan(plan.begin(), plan.begin() + i));
 			stopped(plan, i, f);
 		}
 	}
