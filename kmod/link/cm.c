@@ -173,6 +173,7 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 	const struct rchar_wire_reply *reply = param->private_data;
 	enum rchar_privdata_error err;
 	enum rchar_reason reason;
+	int ret;
 
 	/* The acceptor waits for HELLO instead, which may arrive before this event. */
 	if (!lane->initiator)
@@ -190,7 +191,11 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 		memcpy(t->acceptor_public, reply->public, sizeof(t->acceptor_public));
 	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, param->qp_num));
 	set_reads_max(lane, param->responder_resources, param->initiator_depth);
-	lane->ops->established(lane);
+	ret = rchar_lane_rx_start(lane);
+	if (ret)
+		rchar_lane_fail(lane, setup_reason(ret));
+	else
+		lane->ops->established(lane);
 }
 
 static void on_rejected(struct rchar_lane *lane, struct rdma_cm_event *event)
@@ -377,6 +382,11 @@ static void accept_locked(struct rchar_lane *lane)
 	param.private_data = &reply;
 	param.private_data_len = lane->encrypted ? sizeof(reply) : sizeof(reply.privdata);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
+	ret = rchar_lane_rx_start(lane);
+	if (ret) {
+		rchar_lane_fail(lane, setup_reason(ret));
+		return;
+	}
 	lane->accepted = true;
 	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
 	if (ret)

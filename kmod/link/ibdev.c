@@ -6,6 +6,7 @@
  * uses the device.
  */
 #include "ibdev.h"
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "bounce.h"
 
@@ -145,6 +146,13 @@ static void remove_device(struct ib_device *dev, void *data)
 	spin_unlock(&devices_lock);
 	kref_put(&ibdev->ref, ibdev_release);
 	wait_for_completion(&ibdev->gone);
+	/*
+	 * Now the core frees the completion queues that lanes have shared. ib_poll_handler() lets
+	 * go of one before it asks for the next event, and ib_free_cq() does not wait for that
+	 * (drivers/infiniband/core/cq.c). The handler runs with bottom halves off, so a grace
+	 * period of RCU waits for it.
+	 */
+	synchronize_rcu();
 	rchar_bounce_check_gone(dev);
 	kfree(ibdev);
 }

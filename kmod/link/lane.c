@@ -6,8 +6,6 @@
  * events to the link.
  */
 #include "lane_priv.h"
-#include <linux/irq_poll.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include "base/inject.h"
 #include "base/ledger.h"
@@ -287,12 +285,45 @@ static int verb_failed(struct rchar_lane *lane, const char *verb, int error,
 	return error;
 }
 
+/*
+ * Get a completion queue with room for a completion of every request of both queues: an overflow
+ * is silent. The core shares completion queues among lanes, and takes the device's completion
+ * vectors in turns, so lanes do not all complete on one CPU. The frames of an encrypted lane are
+ * decrypted where completions are processed: not in a soft interrupt, so these lanes share none.
+ */
+static int get_cq(struct rchar_lane *lane, struct ib_device *dev, unsigned int nr_cqe)
+{
+	struct ib_cq *cq;
+
+	if (lane->encrypted)
+		cq = ib_alloc_cq_any(dev, NULL, nr_cqe, IB_POLL_UNBOUND_WORKQUEUE);
+	else
+		cq = ib_cq_pool_get(dev, nr_cqe, -1, IB_POLL_SOFTIRQ);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	lane->cq = cq;
+	lane->nr_cqe = nr_cqe;
+	return 0;
+}
+
+static void put_cq(struct rchar_lane *lane)
+{
+	if (!lane->cq)
+		return;
+	if (lane->encrypted)
+		ib_free_cq(lane->cq);
+	else
+		ib_cq_pool_put(lane->cq, lane->nr_cqe);
+	lane->cq = NULL;
+}
+
 static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 {
 	const struct rchar_limits *limits = &lane->limits;
 	struct ib_qp_init_attr attr = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_context = lane,
 		.cap = {
 			.max_send_wr = rchar_limits_send_wr(limits),
 			.max_recv_wr = limits->depth + 1, /* one for the drain */
@@ -314,18 +345,10 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;
-	/*
-	 * Room for a completion of every request of both queues: an overflow is silent. Frames are
-	 * decrypted where completions are processed: not in a soft interrupt. The core takes the
-	 * device's completion vectors in turns, so lanes do not all complete on one CPU.
-	 */
-	lane->cq = ib_alloc_cq_any(dev, lane, attr.cap.max_send_wr + attr.cap.max_recv_wr,
-				   lane->encrypted ? IB_POLL_UNBOUND_WORKQUEUE : IB_POLL_SOFTIRQ);
-	if (IS_ERR(lane->cq)) {
-		ret = PTR_ERR(lane->cq);
-		lane->cq = NULL;
-		return verb_failed(lane, "ib_alloc_cq", ret, &attr.cap);
-	}
+	ret = get_cq(lane, dev, attr.cap.max_send_wr + attr.cap.max_recv_wr);
+	if (ret)
+		return verb_failed(lane, lane->encrypted ? "ib_alloc_cq" : "ib_cq_pool_get", ret,
+				   &attr.cap);
 	attr.send_cq = lane->cq;
 	attr.recv_cq = lane->cq;
 	ret = rchar_inject_verbs();
@@ -340,10 +363,8 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 }
 
 /**
- * rchar_lane_setup() - create the verbs objects and post all receive buffers
+ * rchar_lane_setup() - create the verbs objects and fill the receive buffers of an idle lane
  * @lane: a lane whose cm_id is bound to a device
- *
- * Called before connect and accept, so that no frame arrives without a receive buffer.
  *
  * Context: with the handler lock of @lane->cm_id held. On failure the caller calls
  * rchar_lane_fail(), and teardown frees what has been created.
@@ -385,24 +406,6 @@ static void stop_rep(struct rchar_lane *lane)
 }
 
 /*
- * ib_poll_handler() (drivers/infiniband/core/cq.c) lets go of the CQ before it asks for the next
- * event, and ib_free_cq() does not wait for that. The handler runs with bottom halves off, so a
- * grace period of RCU waits for it, while no other handler can begin.
- */
-static void free_cq(struct rchar_lane *lane)
-{
-	if (!lane->cq)
-		return;
-	if (lane->cq->poll_ctx == IB_POLL_SOFTIRQ) {
-		irq_poll_disable(&lane->cq->iop);
-		synchronize_rcu();
-		irq_poll_enable(&lane->cq->iop);
-	}
-	ib_free_cq(lane->cq);
-	lane->cq = NULL;
-}
-
-/*
  * Has the queue pair left INIT? Over iWARP its driver does not say so before the CM does: a
  * connection that is on its way has to be ended by the drain.
  */
@@ -412,9 +415,9 @@ static bool was_connected(struct rchar_lane *lane)
 }
 
 /*
- * End all work requests. A queue pair that was never connected has receives only, and is destroyed
- * instead: qedr completes nothing of it (qed_roce_modify_qp() tells the adapter nothing of a queue
- * pair in INIT that goes to ERR), so ib_drain_qp() would wait for ever.
+ * End all work requests. A queue pair that was never connected has none (rchar_lane_rx_start()),
+ * and is destroyed without a drain: qedr completes nothing of it (qed_roce_modify_qp() tells the
+ * adapter nothing of a queue pair in INIT that goes to ERR), so ib_drain_qp() would wait for ever.
  */
 static void end_qp(struct rchar_lane *lane)
 {
@@ -424,7 +427,6 @@ static void end_qp(struct rchar_lane *lane)
 		ib_drain_qp(lane->cm_id->qp);
 	} else {
 		rdma_destroy_qp(lane->cm_id);
-		free_cq(lane);
 	}
 }
 
@@ -474,7 +476,7 @@ static void teardown_work(struct work_struct *work)
 		rdma_destroy_qp(id);
 	/* Let the link reconnect now; the rest may take longer. */
 	lane->ops->gone(lane);
-	free_cq(lane);
+	put_cq(lane);
 	if (lane->pd)
 		ib_dealloc_pd(lane->pd);
 	/* Waits for a running handler; afterwards no handler runs. */

@@ -215,7 +215,9 @@ struct rchar_lane_auth {
  * @ibdev: set while the lane is attached to a device
  * @ibdev_user: for @ibdev
  * @pd: protection domain of this lane only: a peer can never use a key of another lane
- * @cq: both queues complete here, so acks and completions keep their order
+ * @cq: both queues complete here, so acks and completions keep their order; shared with other lanes
+ *	unless @encrypted
+ * @nr_cqe: room for so many completions in @cq is for this lane
  * @limits: what the device allows; set before the queue pair is created
  * @device: name of the device
  * @port: port number of the device
@@ -276,6 +278,7 @@ struct rchar_lane {
 	struct rchar_ibdev_user ibdev_user;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
+	unsigned int nr_cqe;
 	struct rchar_limits limits;
 	char device[IB_DEVICE_NAME_MAX];
 	u32 port;
@@ -326,6 +329,7 @@ void rchar_lane_connect(struct rchar_lane *lane);
 bool rchar_lane_move(struct rchar_lane *lane, enum rchar_lane_state to);
 void rchar_lane_fail(struct rchar_lane *lane, enum rchar_reason reason);
 int rchar_lane_setup(struct rchar_lane *lane);
+int rchar_lane_rx_start(struct rchar_lane *lane);
 void rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
 		       const struct rchar_hdr *hdr);
 u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh);

@@ -53,7 +53,7 @@ static enum rchar_frame_error lane_take(struct rchar_lane *lane, struct rchar_rx
 static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rchar_rxbuf *rxb = container_of(wc->wr_cqe, struct rchar_rxbuf, cqe);
-	struct rchar_lane *lane = cq->cq_context;
+	struct rchar_lane *lane = wc->qp->qp_context;
 	enum rchar_frame_error err;
 	struct rchar_hdr hdr;
 	bool accepting;
@@ -93,7 +93,7 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 static void lane_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rchar_txbuf *txb = container_of(wc->wr_cqe, struct rchar_txbuf, cqe);
-	struct rchar_lane *lane = cq->cq_context;
+	struct rchar_lane *lane = wc->qp->qp_context;
 
 	/* A flushed request stays on the list; teardown empties the list after the drain. */
 	if (wc->status != IB_WC_SUCCESS) {

@@ -283,6 +283,7 @@ void rchar_lane_rx_free(struct rchar_lane *lane)
 	kfree(lane->hdrs);
 }
 
+/* Fill a buffer for rchar_lane_rx_start(). */
 static int open_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 {
 	struct ib_device *dev = lane->cm_id->device;
@@ -290,22 +291,17 @@ static int open_one(struct rchar_lane *lane, struct rchar_rxbuf *rxb)
 
 	rchar_rxbuf_resize(rxb, dev, false, lane->limits.chunks);
 	ret = rchar_rxbuf_fill(rxb, dev, GFP_KERNEL);
-	if (ret)
-		return ret;
-	spin_lock_bh(&lane->rx_lock);
-	ret = post_counted(lane, rxb);
-	spin_unlock_bh(&lane->rx_lock);
-	if (ret)
-		pr_warn_ratelimited("%s: ib_post_recv() failed with %d\n", lane->device, ret);
+	if (!ret)
+		list_add_tail(&rxb->entry, &lane->refill);
 	return ret;
 }
 
 /**
- * rchar_lane_rx_open() - post the receive buffers of an idle lane
+ * rchar_lane_rx_open() - fill the receive buffers of an idle lane
  * @lane: a lane with its queue pair
  *
  * Context: process.
- * Return: 0, -ENOMEM, or the error of a verb. In all cases teardown frees the buffers.
+ * Return: 0 or -ENOMEM. In both cases teardown frees the buffers.
  */
 int rchar_lane_rx_open(struct rchar_lane *lane)
 {
@@ -334,9 +330,39 @@ int rchar_lane_rx_open(struct rchar_lane *lane)
 		if (ret)
 			return ret;
 	}
+	return 0;
+}
+
+/**
+ * rchar_lane_rx_start() - post the receive buffers
+ * @lane: a lane after rchar_lane_rx_open(), to which the peer can send nothing yet
+ *
+ * When a peer refuses a connection, the CM moves the queue pair to ERR before it says so. What is
+ * posted completes then, and only a drain waits for that. So an initiator, whose queue pair is not
+ * drained without a connection, posts nothing before it has one. The acceptor sends nothing before
+ * HELLO.
+ *
+ * Context: with the handler lock of @lane->cm_id held.
+ * Return: 0, or the error of ib_post_recv().
+ */
+int rchar_lane_rx_start(struct rchar_lane *lane)
+{
+	struct rchar_rxbuf *rxb, *tmp;
+	int ret = 0;
+
+	spin_lock_bh(&lane->rx_lock);
+	list_for_each_entry_safe(rxb, tmp, &lane->refill, entry) {
+		list_del(&rxb->entry);
+		ret = post_counted(lane, rxb);
+		if (ret)
+			break;
+	}
 	/* Private data tells the peer of these. */
 	lane->rx.fresh = (struct rchar_credits){};
-	return 0;
+	spin_unlock_bh(&lane->rx_lock);
+	if (ret)
+		pr_warn_ratelimited("%s: ib_post_recv() failed with %d\n", lane->device, ret);
+	return ret;
 }
 
 /**

@@ -12,18 +12,18 @@
  */
 #define REG_MS 15000
 
-static void check_status(struct rchar_mrs *mrs, struct ib_cq *cq, struct ib_wc *wc)
+static void check_status(struct rchar_mrs *mrs, const struct ib_wc *wc)
 {
 	if (wc->status == IB_WC_SUCCESS)
 		return;
-	trace_rchar_wc_error(cq->cq_context, "reg", wc->status);
+	trace_rchar_wc_error(wc->qp->qp_context, "reg", wc->status);
 	mrs->sq->fail(mrs->sq, RCHAR_REASON_QP_ERROR);
 }
 
 /* The registration before a frame is not signaled: it completes with the frame, or it fails. */
 static void mr_announced(struct ib_cq *cq, struct ib_wc *wc)
 {
-	check_status(container_of(wc->wr_cqe, struct rchar_mrs, announced_cqe), cq, wc);
+	check_status(container_of(wc->wr_cqe, struct rchar_mrs, announced_cqe), wc);
 }
 
 /**
@@ -204,7 +204,7 @@ static void mr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rchar_mrs *mrs = container_of(wc->wr_cqe, struct rchar_mrs, cqe);
 
-	check_status(mrs, cq, wc);
+	check_status(mrs, wc);
 	WRITE_ONCE(mrs->status, wc->status);
 	complete(&mrs->done);
 }

@@ -517,7 +517,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rchar_onesided_wr *r = container_of(wc->wr_cqe, struct rchar_onesided_wr, cqe);
-	struct rchar_lane *lane = cq->cq_context;
+	struct rchar_lane *lane = wc->qp->qp_context;
 	struct rchar_flow *flow = lane->flow;
 	struct rchar_io *io;
 	LIST_HEAD(ended);
