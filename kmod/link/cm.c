@@ -514,13 +514,13 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event
 
 /**
  * rchar_cm_connect() - create the verbs objects; then request the connection, or accept it
- * @lane: a lane whose route is resolved, or of a request that is not refused. Its teardown waits for
- *	  this function.
+ * @lane: a lane whose route is resolved, or of a request that is not refused. Its teardown waits
+ *	  for this function.
  *
- * Not called from the event handler. A device needs milliseconds for a queue pair, and on soft-iWARP
- * rdma_connect() waits for TCP (siw_connect() in drivers/infiniband/sw/siw/siw_cm.c). In the
- * handler, that would block the CM's work queue for all users, and connections would be made one
- * after the other. As in a handler, the handler lock excludes events of this cm_id.
+ * Not called from the event handler. A device needs milliseconds for a queue pair, and on
+ * soft-iWARP rdma_connect() waits for TCP (siw_connect() in drivers/infiniband/sw/siw/siw_cm.c). In
+ * the handler, that would block the CM's work queue for all users, and connections would be made
+ * one after the other. As in a handler, the handler lock excludes events of this cm_id.
  */
 void rchar_cm_connect(struct rchar_lane *lane)
 {
