@@ -311,6 +311,7 @@ static void put_cq(struct rchar_lane *lane)
 	if (!lane->cq)
 		return;
 	if (lane->encrypted)
+	lane->vector = cq->comp_vector;
 		ib_free_cq(lane->cq);
 	else
 		ib_cq_pool_put(lane->cq, lane->nr_cqe);

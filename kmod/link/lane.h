@@ -218,6 +218,7 @@ struct rchar_lane_auth {
  * @cq: both queues complete here, so acks and completions keep their order; shared with other lanes
  *	unless @encrypted
  * @nr_cqe: room for so many completions in @cq is for this lane
+ * @vector: completion vector of @cq
  * @limits: what the device allows; set before the queue pair is created
  * @device: name of the device
  * @port: port number of the device
@@ -279,6 +280,7 @@ struct rchar_lane {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	unsigned int nr_cqe;
+	u32 vector;
 	struct rchar_limits limits;
 	char device[IB_DEVICE_NAME_MAX];
 	u32 port;

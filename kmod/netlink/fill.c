@@ -250,6 +250,7 @@ static int put_lane(struct sk_buff *skb, const struct rchar_lane *lane, bool adm
 	     nla_put_u32(skb, RCHAR_A_LANE_FRAME_SIZE, READ_ONCE(lane->flow->traffic->tx_max)) ||
 	     nla_put_u32(skb, RCHAR_A_LANE_DEPTH, data_race(lane->rx.nr)) || /* a hint */
 	     nla_put_u32(skb, RCHAR_A_LANE_READS, lane->onesided.reads_max) ||
+	     nla_put_u32(skb, RCHAR_A_LANE_VECTOR, lane->vector) ||
 	     put_rtt(skb, READ_ONCE(lane->tx.inflight.rtt_ns))))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);

@@ -86,6 +86,7 @@ void read_value(const nlattr *a, Lane *out)
 	take(in, RCHAR_A_LANE_DEPTH, &out->depth);
 	take(in, RCHAR_A_LANE_RTT_NS, &out->rtt_ns);
 	take(in, RCHAR_A_LANE_READS, &out->reads);
+	take(in, RCHAR_A_LANE_VECTOR, &out->vector);
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ Json json_of(const Lane &lane)
 	put(&out, "frame_size_bytes", lane.frame_size);
 	put(&out, "depth", lane.depth);
 	put(&out, "reads", lane.reads);
+	put(&out, "vector", lane.vector);
 	put(&out, "rtt_ns", lane.rtt_ns);
 	return out;
 }

@@ -76,6 +76,7 @@ struct Lane {
 	std::optional<uint32_t> depth;
 	std::optional<uint32_t> rtt_ns;
 	std::optional<uint32_t> reads;
+	std::optional<uint32_t> vector;
 };
 
 struct Link {

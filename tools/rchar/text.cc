@@ -131,9 +131,9 @@ std::string lane_line(const Lane &l)
 	if (!l.device)
 		return "";
 	return "    lane " + number(l.index) + " device " + word(l.device) + "/" + number(l.port) +
-	       (l.qpn ? " qp " + number(l.qpn) : "") + " frame " + size(l.frame_size) + " depth " +
-	       number(l.depth) + " reads " + number(l.reads) + " credits " + number(l.tx_credits) +
-	       " unacked " + number(l.unacked) +
+	       (l.qpn ? " qp " + number(l.qpn) : "") + " vector " + number(l.vector) + " frame " +
+	       size(l.frame_size) + " depth " + number(l.depth) + " reads " + number(l.reads) +
+	       " credits " + number(l.tx_credits) + " unacked " + number(l.unacked) +
 	       (l.rtt_ns ? " rtt " + std::to_string(*l.rtt_ns / 1000) + "us" : "") + "\n";
 }
 

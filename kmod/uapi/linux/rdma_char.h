@@ -338,6 +338,7 @@ enum rchar_lane_attr {
 	RCHAR_A_LANE_DEPTH,		/* u32: receive buffers posted on this host */
 	RCHAR_A_LANE_RTT_NS,		/* u32: shortest round trip; absent while unknown */
 	RCHAR_A_LANE_READS,		/* u32: RDMA READs that this host has in flight at most */
+	RCHAR_A_LANE_VECTOR,		/* u32: completion vector of the device */
 
 	__RCHAR_A_LANE_MAX
 };
