@@ -173,7 +173,6 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 	const struct rchar_wire_reply *reply = param->private_data;
 	enum rchar_privdata_error err;
 	enum rchar_reason reason;
-	int ret;
 
 	/* The acceptor waits for HELLO instead, which may arrive before this event. */
 	if (!lane->initiator)
@@ -191,9 +190,9 @@ static void on_established(struct rchar_lane *lane, struct rdma_cm_event *event)
 		memcpy(t->acceptor_public, reply->public, sizeof(t->acceptor_public));
 	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, param->qp_num));
 	set_reads_max(lane, param->responder_resources, param->initiator_depth);
-	ret = rchar_lane_rx_start(lane);
-	if (ret)
-		rchar_lane_fail(lane, setup_reason(ret));
+	/* On soft-iWARP also when the peer has closed the connection again. */
+	if (rchar_lane_rx_start(lane))
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 	else
 		lane->ops->established(lane);
 }
@@ -382,12 +381,11 @@ static void accept_locked(struct rchar_lane *lane)
 	param.private_data = &reply;
 	param.private_data_len = lane->encrypted ? sizeof(reply) : sizeof(reply.privdata);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
-	ret = rchar_lane_rx_start(lane);
-	if (ret) {
-		rchar_lane_fail(lane, setup_reason(ret));
+	lane->accepted = true;
+	if (rchar_lane_rx_start(lane)) {
+		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
 		return;
 	}
-	lane->accepted = true;
 	ret = rchar_inject_verbs() ?: rdma_accept(lane->cm_id, &param);
 	if (ret)
 		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);

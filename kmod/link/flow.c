@@ -602,7 +602,7 @@ void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane, stru
  * @flow: the flow
  * @lane: the lane; ignored when no longer attached
  *
- * Context: process.
+ * Context: any but hard interrupt.
  */
 void rchar_flow_retry(struct rchar_flow *flow, struct rchar_lane *lane)
 {

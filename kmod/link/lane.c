@@ -286,16 +286,24 @@ static int verb_failed(struct rchar_lane *lane, const char *verb, int error,
 }
 
 /*
+ * The frames of an encrypted lane are decrypted where completions are processed: not in a soft
+ * interrupt. The core has no pool of completion queues for its unbound work queue.
+ */
+static bool has_own_cq(const struct rchar_lane *lane)
+{
+	return lane->encrypted || lane->limits.own_cq;
+}
+
+/*
  * Get a completion queue with room for a completion of every request of both queues: an overflow
  * is silent. The core shares completion queues among lanes, and takes the device's completion
- * vectors in turns, so lanes do not all complete on one CPU. The frames of an encrypted lane are
- * decrypted where completions are processed: not in a soft interrupt, so these lanes share none.
+ * vectors in turns, so lanes do not all complete on one CPU.
  */
 static int get_cq(struct rchar_lane *lane, struct ib_device *dev, unsigned int nr_cqe)
 {
 	struct ib_cq *cq;
 
-	if (lane->encrypted)
+	if (has_own_cq(lane))
 		cq = ib_alloc_cq_any(dev, NULL, nr_cqe, IB_POLL_UNBOUND_WORKQUEUE);
 	else
 		cq = ib_cq_pool_get(dev, nr_cqe, -1, IB_POLL_SOFTIRQ);
@@ -303,6 +311,7 @@ static int get_cq(struct rchar_lane *lane, struct ib_device *dev, unsigned int n
 		return PTR_ERR(cq);
 	lane->cq = cq;
 	lane->nr_cqe = nr_cqe;
+	lane->vector = cq->comp_vector;
 	return 0;
 }
 
@@ -310,8 +319,7 @@ static void put_cq(struct rchar_lane *lane)
 {
 	if (!lane->cq)
 		return;
-	if (lane->encrypted)
-	lane->vector = cq->comp_vector;
+	if (has_own_cq(lane))
 		ib_free_cq(lane->cq);
 	else
 		ib_cq_pool_put(lane->cq, lane->nr_cqe);
@@ -348,7 +356,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 		return ret;
 	ret = get_cq(lane, dev, attr.cap.max_send_wr + attr.cap.max_recv_wr);
 	if (ret)
-		return verb_failed(lane, lane->encrypted ? "ib_alloc_cq" : "ib_cq_pool_get", ret,
+		return verb_failed(lane, has_own_cq(lane) ? "ib_alloc_cq" : "ib_cq_pool_get", ret,
 				   &attr.cap);
 	attr.send_cq = lane->cq;
 	attr.recv_cq = lane->cq;
@@ -416,9 +424,10 @@ static bool was_connected(struct rchar_lane *lane)
 }
 
 /*
- * End all work requests. A queue pair that was never connected has none (rchar_lane_rx_start()),
- * and is destroyed without a drain: qedr completes nothing of it (qed_roce_modify_qp() tells the
- * adapter nothing of a queue pair in INIT that goes to ERR), so ib_drain_qp() would wait for ever.
+ * End all work requests. A queue pair of an initiator that was never connected has none
+ * (rchar_lane_rx_start()), and is destroyed without a drain: qedr completes nothing of it
+ * (qed_roce_modify_qp() tells the adapter nothing of a queue pair in INIT that goes to ERR), so
+ * ib_drain_qp() would wait for ever.
  */
 static void end_qp(struct rchar_lane *lane)
 {

@@ -258,7 +258,7 @@ struct rchar_lane_auth {
  * @notify_work: acceptor: notifies the CM that a frame arrived while the RTU is missing
  * @notified: the CM accepted the notification of @notify_work
  * @cm_connected: the CM has raised ESTABLISHED or DISCONNECTED
- * @accepted: acceptor: rdma_accept() has been called
+ * @accepted: acceptor: receives may be posted, and rdma_accept() is called
  * @requested_in: acceptor: &rdma_conn_param.responder_resources of the request
  * @requested_out: acceptor: &rdma_conn_param.initiator_depth of the request
  * @timer: fails a lane that is not UP in time

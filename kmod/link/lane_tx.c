@@ -256,11 +256,11 @@ void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 
 	lockdep_assert_held(lane->sq.lock);
 	if (rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey)) {
-		tx->unmapped = txb;
+		WRITE_ONCE(tx->unmapped, txb);
 		rchar_lane_tx_retry_later(lane);
 		return;
 	}
-	tx->unmapped = NULL;
+	WRITE_ONCE(tx->unmapped, NULL);
 	fill_wr(lane, txb);
 	wr = first_wr(lane, txb);
 	if (tx->last)
@@ -494,7 +494,7 @@ void rchar_lane_tx_drained(struct rchar_lane *lane)
 	LIST_HEAD(reaped);
 
 	spin_lock_bh(lane->sq.lock);
-	lane->tx.unmapped = NULL;
+	WRITE_ONCE(lane->tx.unmapped, NULL);
 	rchar_lane_tx_reap(lane, NULL, &reaped);
 	spin_unlock_bh(lane->sq.lock);
 	rchar_lane_tx_put(lane, &reaped);

@@ -123,6 +123,8 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 				  said(attrs->max_qp_init_rd_atom, RCHAR_LIMIT_QP_INIT_RD_ATOM),
 				  RCHAR_LANE_RD_ATOMIC);
 	fit_registrations(limits, dev);
+	/* The pool counts with &ib_cq.cqe, which ocrdma_create_cq() does not set. */
+	limits->own_cq = dev->ops.driver_id == RDMA_DRIVER_OCRDMA;
 	limits->iwarp = rdma_protocol_iwarp(dev, port);
 	limits->keyless_reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
 	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&

@@ -39,6 +39,7 @@ struct ib_device;
  * @atomics: the device executes atomic operations
  * @executor: those of two devices are atomic with each other if both have the same number, which is
  *	      not 0: those of one device, or of all that are atomic with everything (IB_ATOMIC_GLOB)
+ * @own_cq: the core's pool of completion queues cannot be used
  * @iwarp: the transport is iWARP
  * @keyless_reads: a READ may write to memory without a registered key. On iWARP it may not, because
  *		   the key of the sink is on the wire (RFC 5040, 5.2).
@@ -60,6 +61,7 @@ struct rchar_limits {
 	bool direct_dma;
 	bool atomics;
 	u32 executor;
+	bool own_cq;
 	bool iwarp;
 	bool keyless_reads;
 };

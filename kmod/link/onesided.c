@@ -532,6 +532,8 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* With an IOMMU, this takes long; nobody else uses the request yet. */
 	if (r->io)
 		onesided_unmap(r, lane->cm_id->device);
+	if (READ_ONCE(lane->tx.unmapped))
+		rchar_flow_retry(flow, lane);
 	spin_lock_bh(&flow->lock);
 	/* When a connection breaks, soft-iWARP in Linux 6.1 flushes some READs twice: from its
 	 * queue of READs and from the send queue. No request reuses the slot in between, because
