@@ -805,23 +805,30 @@ load_and_unload_again_and_again() {
 	clean
 }
 
-nothing_is_left_behind() {
-	local loaded
+# Without the device's index, and without completion queues: the core keeps those that it shares.
+resources() { rdma resource show | sed 's/^[0-9]*//; s/ cq [0-9]*//; s/ctx.*//'; }
+completion_queues() { rdma resource show | grep -o ' cq [0-9]*'; }
 
+nothing_is_left_behind() {
 	rmmod rdma_char
 	on b rmmod rdma_char
 	# Disconnected cm_ids wait out the CM's timewait.
-	until_true eval 'rdma resource show | sed "s/^[0-9]*//; s/ctx.*//" | cmp - /tmp/resources'
+	until_true eval 'resources | cmp - /tmp/resources'
+	# With its device, also what the core shared.
+	rdma-del
+	rdma-add
+	until_true eval 'completion_queues | cmp - /tmp/completion_queues'
+	resources | cmp - /tmp/resources
 	vm-load
 	on b vm-load
-	loaded=$(rdma resource show | sed 's/^[0-9]*//; s/ctx.*//')
-	[ "$loaded" = "$(cat /tmp/resources)" ]
+	resources | cmp - /tmp/resources
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
 plan 43
 rmmod rdma_char
-rdma resource show | sed 's/^[0-9]*//; s/ctx.*//' >/tmp/resources	# without the device's index
+resources >/tmp/resources
+completion_queues >/tmp/completion_queues
 vm-load
 run connect_before_the_listener_exists
 run connect_long_before_the_listener_exists
