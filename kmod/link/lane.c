@@ -424,20 +424,17 @@ static bool was_connected(struct rchar_lane *lane)
 }
 
 /*
- * End all work requests. A queue pair of an initiator that was never connected has none
- * (rchar_lane_rx_start()), and is destroyed without a drain: qedr completes nothing of it
- * (qed_roce_modify_qp() tells the adapter nothing of a queue pair in INIT that goes to ERR), so
- * ib_drain_qp() would wait for ever.
+ * End all work requests. A queue pair that was never connected has none (rchar_lane_rx_start()). It
+ * is not drained: qedr completes nothing of it (qed_roce_modify_qp() tells the adapter nothing of a
+ * queue pair in INIT that goes to ERR), so ib_drain_qp() would wait for ever.
  */
 static void end_qp(struct rchar_lane *lane)
 {
-	if (was_connected(lane)) {
-		stop_rep(lane);
-		rdma_disconnect(lane->cm_id);
-		ib_drain_qp(lane->cm_id->qp);
-	} else {
-		rdma_destroy_qp(lane->cm_id);
-	}
+	if (!was_connected(lane))
+		return;
+	stop_rep(lane);
+	rdma_disconnect(lane->cm_id);
+	ib_drain_qp(lane->cm_id->qp);
 }
 
 /* Nothing is posted any more: drain both queues, then release their frames and buffers. */
