@@ -63,7 +63,7 @@ enum rchar_delay {
  * @RCHAR_LIMIT_ATOMIC_CAP: &ib_device_attr.atomic_cap; 0: none
  * @RCHAR_LIMIT_KEYLESS_READS: 0: a READ needs a key of the memory that it writes to, as on iWARP
  * @RCHAR_LIMIT_DIRECT_DMA: 0: the device gets copies of memory, as with swiotlb; see link/bounce.h
- * @RCHAR_LIMIT_BOUNCES: with direct_dma=0, a mapping of a page or more fails when there are so many
+ * @RCHAR_LIMIT_BOUNCES: with direct_dma=0, a mapping of 4 KiB or more fails when there are so many
  *			 mappings, as in a full swiotlb
  * @RCHAR_LIMIT_REG_ATOMIC: 0: the device refuses to register memory for atomic operations
  * @__RCHAR_LIMIT_MAX: number of limits

@@ -147,7 +147,7 @@ int rchar_bounce_map(struct ib_device *dev, void *at, u32 len, enum dma_data_dir
 {
 	struct bounce *b;
 
-	if (len >= PAGE_SIZE &&
+	if (len >= SZ_4K &&
 	    rchar_ledger_count(RCHAR_OBJ_BOUNCE) >= rchar_inject_limit(RCHAR_LIMIT_BOUNCES))
 		return -ENOMEM;
 	b = bounce_alloc(len, offset_in_page(at));
