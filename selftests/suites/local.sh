@@ -167,7 +167,31 @@ the_name_that_a_peer_asks_for_is_found_at_once() {
 	rchar del all
 }
 
-plan 8
+# A device that is removed while the core arms the completion queues that its lanes shared.
+no_completion_queue_is_freed_while_it_is_armed() {
+	local i before
+
+	rchar add inner stream listen 10.0.0.1
+	rchar -w 60 add outer stream connect 10.0.0.1/inner
+	insmod /root/slow_cq.ko
+	for ((i = 0; i < 12; i++)); do
+		before=$(slow_cq destroyed)
+		rdma-del
+		[ "$(slow_cq destroyed)" -ge $((before + 2)) ]
+		rdma-add
+		rchar -w 60 show outer >/dev/null
+	done
+	note "$(slow_cq slowed) calls were slow"
+	[ "$(slow_cq slowed)" -gt 24 ]
+	[ "$(slow_cq destroyed_while_slow)" = 0 ]
+	rmmod slow_cq
+	rchar del outer
+	rchar del inner
+}
+
+slow_cq() { cat "/sys/module/slow_cq/parameters/$1"; }
+
+plan 9
 run written_bytes_count_against_the_memory_cgroup
 run opened_files_count_against_the_memory_cgroup
 run an_empty_backlog_has_room_whatever_waits_elsewhere
@@ -176,4 +200,5 @@ run others_see_no_numbers_of_the_wire
 run the_limit_of_locked_memory_holds_with_many_segments
 run the_limit_of_locked_memory_holds_with_many_threads
 run the_name_that_a_peer_asks_for_is_found_at_once
+run no_completion_queue_is_freed_while_it_is_armed
 finish
