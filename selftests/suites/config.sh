@@ -461,6 +461,11 @@ files_in_the_way_are_told() {
 	{ rchar save && echo 'add typo stream listen 10.0.0.1'; } | rchar apply - 2>&1 |
 		grep '^rchar: warning: /dev/rchar/typo is not the device of the channel, but another file'
 	rchar del typo
+	# Also when a later step fails.
+	{ rchar save && printf 'add %s listen 10.0.0.1%s\n' 'typo stream' '' 'pool memory' ' size 512g'; } |
+		{ rchar apply - 2>&1 || true; } |
+		grep '^rchar: warning: /dev/rchar/typo is not the device of the channel, but another file'
+	rchar del typo
 	rm /dev/rchar/typo
 	# What the warning says helps.
 	[ -z "$(rchar add typo stream listen 10.0.0.1 2>&1)" ]
