@@ -208,6 +208,17 @@ until_moving() {
 	until_true has_moved "$1" "$2" "$3" "$before" "${4:-}"
 }
 
+limits=/sys/kernel/debug/rdma_char/limits
+needs_test_build() { [ -d $limits ] || skip "the module is not a test build, or this kernel has no debugfs"; }
+
+# no_mappings HOST - from now on DMA mappings of 4 KiB and more fail there, as when all bounce
+# buffers (swiotlb) are in use
+no_mappings() { on "$1" "cat $limits/direct_dma >/tmp/direct_dma; echo 0 >$limits/direct_dma; echo 0 >$limits/bounces"; }
+mappings_return() { on "$1" "echo 4294967295 >$limits/bounces; cat /tmp/direct_dma >$limits/direct_dma"; } # HOST
+
+# stalled HOST NUMBER - something there waits for a mapping, after so many map_stalls before
+stalled() { [ "$(counter "$1" 'rchar -j link' map_stalls)" -ge $(($2 + 3)) ]; }
+
 # A transfer of bytes that follow from a seed, which a test then gets in the way of.
 transfer_bytes=$((64 << 20))
 start_transfer() { # HOST CHANNEL [ITS NAME THERE]: from there to here

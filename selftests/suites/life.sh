@@ -627,8 +627,6 @@ fsync_fails_when_the_session_ends_first() {
 # A peer that takes a frame now and then makes registering as slow as it likes.
 slow=/sys/kernel/debug/rdma_char/delay_register
 
-can_be_slow() { [ -e $slow ] || skip "the module is not a test build, or this kernel has no debugfs"; }
-
 registers_slowly() { # SIZE MICROSECONDS - the region "slow" for b; each batch takes so long
 	rchar add slow memory listen 10.0.0.1 size "$1"
 	on b rchar -w $limit add slow memory connect 10.0.0.1
@@ -641,7 +639,7 @@ registers_slowly() { # SIZE MICROSECONDS - the region "slow" for b; each batch t
 slow_registrations_hold_nobody_up() {
 	local attempts
 
-	can_be_slow
+	needs_test_build
 	rchar add other memory listen 10.0.0.1 size 64m
 	registers_slowly 64m 4200000
 	attempts=$(counter b 'rchar -j link' attempts)
@@ -667,7 +665,7 @@ imports_denied() {
 a_denied_peer_has_no_access_when_set_returns() {
 	local session
 
-	can_be_slow
+	needs_test_build
 	rchar add denied memory listen 10.0.0.1 size 12k
 	on b rchar -w $limit add denied memory connect 10.0.0.1
 	imports_denied
@@ -689,7 +687,7 @@ a_denied_peer_has_no_access_when_set_returns() {
 deleting_a_channel_holds_no_other_up() {
 	local del
 
-	can_be_slow
+	needs_test_build
 	rm -f /tmp/deleted
 	# The export exists before its registration has read the delay.
 	registers_slowly 1m 10000000
@@ -805,6 +803,47 @@ load_and_unload_again_and_again() {
 	clean
 }
 
+holds_no() { # KIND..., on b
+	local kind
+
+	for kind; do
+		on b grep -qx "'$kind 0'" /sys/kernel/debug/rdma_char/objects || return
+	done
+}
+
+# A frame that waits for a mapping is in no queue of the device. Whatever ends its lane frees it.
+what_waits_for_a_mapping_is_freed() {
+	local way writer stalls
+
+	needs_test_build
+	for way in reset peer device channel module; do
+		rchar add poor stream listen 10.0.0.1
+		on b rchar -w $limit add poor stream connect 10.0.0.1 rendezvous-min 0 linger 0s
+		stalls=$(counter b 'rchar -j link' map_stalls)
+		no_mappings b
+		cat /dev/rchar/poor >/dev/null &
+		on b 'cat /dev/zero >/dev/rchar/poor & echo $! >/tmp/writer; wait' 2>/dev/null &
+		writer=$!
+		until_true stalled b "$stalls"
+		case $way in
+		reset) reset_link b ;;
+		peer) rdma-del; rdma-add ;;
+		device) on b 'rdma-del; rdma-add' ;;
+		channel) on b rchar del poor ;;
+		esac
+		# For the next connection, too, there is no mapping of a large frame.
+		on b 'kill $(cat /tmp/writer)' 2>/dev/null || true
+		wait $writer || true
+		[ $way != module ] || on b rmmod rdma_char
+		[ $way = module ] || on b rchar del --if-exists poor
+		rchar del poor
+		wait || true
+		[ $way != module ] || on b vm-load
+		until_true holds_no link lane session txbuf bounce
+		[ $way = module ] || mappings_return b
+	done
+}
+
 # Without the device's index, and without completion queues: the core keeps those that it shares.
 resources() { rdma resource show | sed 's/^[0-9]*//; s/ cq [0-9]*//; s/ctx.*//'; }
 completion_queues() { rdma resource show | grep -o ' cq [0-9]*'; }
@@ -825,7 +864,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 43
+plan 44
 rmmod rdma_char
 resources >/tmp/resources
 completion_queues >/tmp/completion_queues
@@ -871,6 +910,7 @@ run exit_codes
 run node_has_mode_uid_gid
 run rmmod_is_refused_while_a_file_is_open
 run rmmod_under_traffic_of_the_peer
+run what_waits_for_a_mapping_is_freed
 run load_and_unload_again_and_again
 run nothing_is_left_behind
 finish

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory channels between two machines: a exports, b imports. Programs of others.
 . lib/ksft.sh
-limits=/sys/kernel/debug/rdma_char/limits
 
 size=33554432
 set_up=up
@@ -60,13 +59,20 @@ python_mmap_and_pread() {
 	wait $exporter || { cat /tmp/py.out; return 1; }
 }
 
-# RDMA did it, not the CPU of the exporter: it received no frame meanwhile but keepalives.
-no_frames_for_bytes() {
-	local before after attribute
+# Skips a test where the exporter's processor does what RDMA does elsewhere.
+reads_are_one_sided() {
+	local attribute
 
 	for attribute in keyless_reads max_fast_reg_page_list_len direct_dma; do
 		[ "$(cat $limits/$attribute)" != 0 ] || skip "as on this adapter, reads are calls ($attribute is 0)"
 	done
+}
+
+# RDMA did it, not the CPU of the exporter: it received no frame meanwhile but keepalives.
+no_frames_for_bytes() {
+	local before after
+
+	reads_are_one_sided
 	before=$(counter a 'rchar -j link' rx_frames)
 	on b 'dd if=/dev/rchar/pool of=/dev/null bs=64k 2>/dev/null'
 	after=$(counter a 'rchar -j link' rx_frames)
@@ -216,6 +222,8 @@ priority_is_a_share_of_the_link() {
 operations_wait_for_dma_mappings() {
 	local connects
 
+	needs_test_build
+	reads_are_one_sided
 	connects=$(counter b 'rchar -j link' connects)
 	on b 'dd if=/dev/urandom of=/dev/rchar/pool bs=64k count=1 conv=notrunc 2>/dev/null'
 	on b "was=\$(cat $limits/direct_dma)
@@ -235,12 +243,8 @@ operations_wait_for_dma_mappings() {
 
 # Ten seconds without any mapping are an error of the call, not of the connection.
 operations_end_without_dma_mappings() {
-	local attribute
-
-	for attribute in keyless_reads max_fast_reg_page_list_len direct_dma; do
-		[ "$(cat $limits/$attribute)" != 0 ] ||
-			skip "as on this adapter, reads are calls ($attribute is 0)"
-	done
+	needs_test_build
+	reads_are_one_sided
 	on b "was=\$(cat $limits/direct_dma)
 		exec 3</dev/rchar/pool
 		echo 0 >$limits/direct_dma
