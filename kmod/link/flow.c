@@ -584,21 +584,22 @@ void rchar_flow_ack(struct rchar_flow *flow)
 void rchar_flow_send_done(struct rchar_flow *flow, struct rchar_lane *lane, struct rchar_txbuf *txb)
 {
 	LIST_HEAD(reaped);
+	bool control;
 
 	spin_lock_bh(&flow->lock);
 	rchar_lane_tx_reap(lane, txb, &reaped);
 	if (flow->lane == lane)
 		rchar_flow_pump(flow);
 	spin_unlock_bh(&flow->lock);
-	rchar_lane_tx_put(lane, &reaped);
+	control = rchar_lane_tx_put(lane, &reaped);
 	/* That has brought mappings back. */
-	if (READ_ONCE(lane->tx.unmapped))
+	if (control || READ_ONCE(lane->tx.unmapped))
 		rchar_flow_retry(flow, lane);
 	rchar_flow_wake_flusher(flow->traffic);
 }
 
 /**
- * rchar_flow_retry() - send what found no DMA mapping
+ * rchar_flow_retry() - send what found no DMA mapping or no control frame
  * @flow: the flow
  * @lane: the lane; ignored when no longer attached
  *

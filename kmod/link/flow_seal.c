@@ -54,6 +54,8 @@ static struct rchar_txbuf *seal_begin(struct rchar_flow *flow, struct rchar_lane
 static void seal_end(struct rchar_flow *flow, struct rchar_lane *lane, struct rchar_txbuf *txb,
 		     bool sealed)
 {
+	if (sealed)
+		rchar_lane_tx_map(lane, txb);
 	spin_lock_bh(&flow->lock);
 	lane->tx.sealing = false;
 	if (sealed)

@@ -338,7 +338,7 @@ u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh);
 bool rchar_lane_rx_trim(struct rchar_lane *lane, unsigned int idle_ms);
 void rchar_lane_notify_cm(struct rchar_lane *lane);
 
-/* For flow.c; all but rchar_lane_tx_put() and rchar_lane_tx_seal() require the flow's lock. */
+/* For flow.c; with the flow's lock, but for rchar_lane_tx_seal(), _map() and _put(). */
 bool rchar_lane_tx_room(struct rchar_lane *lane);
 bool rchar_lane_tx_full(struct rchar_lane *lane);
 bool rchar_lane_tx_control_idle(struct rchar_lane *lane);
@@ -353,10 +353,11 @@ void rchar_lane_tx_retry_later(struct rchar_lane *lane);
 void rchar_lane_tx_post(struct rchar_lane *lane);
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped);
+void rchar_lane_tx_map(struct rchar_lane *lane, struct rchar_txbuf *txb);
 bool rchar_lane_tx_seal(struct rchar_lane *lane, struct rchar_txbuf *txb,
 			struct rchar_sealbuf *buf);
 void rchar_lane_tx_fail(struct rchar_lane *lane, enum rchar_reason reason);
-void rchar_lane_tx_put(struct rchar_lane *lane, struct list_head *reaped);
+bool rchar_lane_tx_put(struct rchar_lane *lane, struct list_head *reaped);
 
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane);
 

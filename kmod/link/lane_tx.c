@@ -41,7 +41,7 @@ static struct rchar_txbuf *idle_control(struct rchar_lane *lane)
 
 	lockdep_assert_held(lane->sq.lock);
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++)
-		if (!lane->tx.controls[i]->busy)
+		if (!smp_load_acquire(&lane->tx.controls[i]->busy)) /* rchar_lane_tx_put() */
 			return lane->tx.controls[i];
 	return NULL;
 }
@@ -183,6 +183,26 @@ bool rchar_lane_tx_seal(struct rchar_lane *lane, struct rchar_txbuf *txb, struct
 	return rchar_txbuf_seal(txb, buf, plain ? NULL : &lane->seal.tx);
 }
 
+static bool tx_map(struct rchar_lane *lane, struct rchar_txbuf *txb)
+{
+	return txb->nr_mapped ||
+	       !rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey);
+}
+
+/**
+ * rchar_lane_tx_map() - map a sealed frame without the lock of the flow
+ * @lane: the lane, with &rchar_lane_tx.sealing set
+ * @txb: the frame, after rchar_lane_tx_seal()
+ *
+ * If there is no DMA mapping, rchar_lane_tx_finish() tries again.
+ *
+ * Context: process.
+ */
+void rchar_lane_tx_map(struct rchar_lane *lane, struct rchar_txbuf *txb)
+{
+	tx_map(lane, txb);
+}
+
 /**
  * rchar_lane_tx_fail() - a frame could not be prepared: post nothing more
  * @lane: the lane
@@ -255,7 +275,7 @@ void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 	struct ib_send_wr *wr;
 
 	lockdep_assert_held(lane->sq.lock);
-	if (rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey)) {
+	if (!tx_map(lane, txb)) {
 		WRITE_ONCE(tx->unmapped, txb);
 		rchar_lane_tx_retry_later(lane);
 		return;
@@ -391,14 +411,7 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struc
 		bytes += bytes_of(txb);
 		lane->tx.used -= txb->nr_wrs;
 		rchar_sq_end(&lane->sq);
-		if (txb->reserved) {
-			list_del_init(&txb->posted);
-			rchar_txbuf_unmap(txb, lane->cm_id->device);
-			txb->busy = false;
-			rchar_txbuf_put(txb); /* never the last reference */
-		} else {
-			list_move_tail(&txb->posted, reaped);
-		}
+		list_move_tail(&txb->posted, reaped);
 		if (txb == upto)
 			break;
 	}
@@ -413,16 +426,23 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struc
  * With an IOMMU, to unmap takes long.
  *
  * Context: any but hard interrupt, without &rchar_sq.lock.
+ * Return: true if a control frame is idle now: the flow may have waited for it.
  */
-void rchar_lane_tx_put(struct rchar_lane *lane, struct list_head *reaped)
+bool rchar_lane_tx_put(struct rchar_lane *lane, struct list_head *reaped)
 {
 	struct rchar_txbuf *txb;
+	bool control = false;
 
 	while ((txb = list_first_entry_or_null(reaped, struct rchar_txbuf, posted))) {
 		list_del_init(&txb->posted);
 		rchar_txbuf_unmap(txb, lane->cm_id->device);
-		rchar_txbuf_put(txb);
+		if (txb->reserved) {
+			control = true;
+			smp_store_release(&txb->busy, false); /* pairs with idle_control() */
+		}
+		rchar_txbuf_put(txb); /* of a control frame, never the last reference */
 	}
+	return control;
 }
 
 /* ---- set-up and teardown, without &rchar_sq.lock ---- */

@@ -69,7 +69,7 @@ struct rchar_txbuf_reg {
  * @nr_chunks: number of @chunks; 0 when the payload is in @data
  * @sent: the frame has been posted before: the next post is a replay
  * @reserved: the frame belongs to a lane, which holds a reference; completion does not free it
- * @busy: of a @reserved frame: in use
+ * @busy: of a @reserved frame: in use; set with the flow lock, cleared without
  * @chunks: the payload; the last chunk may have fewer pages
  * @wire: the header in wire form
  * @data: the payload, when small
