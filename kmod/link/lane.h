@@ -215,8 +215,8 @@ struct rchar_lane_auth {
  * @ibdev: set while the lane is attached to a device
  * @ibdev_user: for @ibdev
  * @pd: protection domain of this lane only: a peer can never use a key of another lane
- * @cq: both queues complete here, so acks and completions keep their order; shared with other lanes,
- *	unless the lane has its own
+ * @cq: both queues complete here, so acks and completions keep their order; shared with other
+ *	lanes, unless the lane has its own
  * @nr_cqe: room for so many completions in @cq is for this lane
  * @vector: completion vector of @cq
  * @limits: what the device allows; set before the queue pair is created
