@@ -127,10 +127,14 @@ static void take_sequenced(struct rchar_flow *flow, struct rchar_txbuf *txb)
 	rchar_turns_sent(&flow->turns, &sender->turn, txb->hdr.len, !list_empty(&sender->unsent));
 }
 
+static bool ack_wanted(const struct rchar_flow *flow)
+{
+	return flow->ack_now && flow->rx_acked != flow->rx_next;
+}
+
 static bool want_credit(const struct rchar_flow *flow, const struct rchar_lane *lane)
 {
-	return rchar_credit_due(&lane->tx.credit) ||
-	       (flow->ack_now && flow->rx_acked != flow->rx_next);
+	return rchar_credit_due(&lane->tx.credit) || ack_wanted(flow);
 }
 
 /* Does the peer have a buffer for the frame now? */
@@ -617,15 +621,15 @@ void rchar_flow_retry(struct rchar_flow *flow, struct rchar_lane *lane)
  * rchar_flow_sent() - check whether the device has sent all queued frames
  * @flow: the flow
  *
- * Return: true when no frame waits or is in the send queue, or when no lane is attached.
+ * Return: true when no frame and no ack waits or is in the send queue, or when no lane is attached.
  */
 bool rchar_flow_sent(struct rchar_flow *flow)
 {
 	bool sent;
 
 	spin_lock_bh(&flow->lock);
-	sent = !flow->lane || (!frames_wait(flow) && list_empty(&flow->lane->tx.posted) &&
-			       !flow->lane->tx.seal_wanted);
+	sent = !flow->lane || (!frames_wait(flow) && !ack_wanted(flow) &&
+			       list_empty(&flow->lane->tx.posted) && !flow->lane->tx.seal_wanted);
 	spin_unlock_bh(&flow->lock);
 	return sent;
 }
