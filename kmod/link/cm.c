@@ -358,6 +358,18 @@ static enum rchar_reason decode_request(struct rchar_privdata *request,
 	}
 }
 
+/*
+ * The initiator may have given up while the queue pair was made. rdma_accept() would notice only
+ * when receives are posted, and qedr never completes those of a queue pair in INIT; see end_qp().
+ */
+static bool still_wanted(struct rchar_lane *lane)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTR };
+	int mask;
+
+	return !rdma_init_qp_attr(lane->cm_id, &attr, &mask);
+}
+
 static void accept_locked(struct rchar_lane *lane)
 {
 	struct rchar_auth_transcript *t = &lane->auth.transcript;
@@ -381,6 +393,10 @@ static void accept_locked(struct rchar_lane *lane)
 	param.private_data = &reply;
 	param.private_data_len = lane->encrypted ? sizeof(reply) : sizeof(reply.privdata);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
+	if (!still_wanted(lane)) {
+		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);
+		return;
+	}
 	lane->accepted = true;
 	if (rchar_lane_rx_start(lane)) {
 		rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
