@@ -54,7 +54,8 @@ survives_loss() {
 	local writer=$! i
 	for i in 1 2 3; do
 		until_moving a "$1" rx_bytes $writer
-		rchar link reset "$(rchar link | sed -n 's/: from.*//p')"
+		kill -0 $writer 2>/dev/null || break
+		until_true eval 'rchar link reset "$(rchar link | sed -n "s/: from.*//p")"'
 	done
 	wait $writer
 	wait $reader

@@ -209,7 +209,7 @@ static inline bool test_run(const struct test *t)
 	pid = fork();
 	if (pid == 0) {
 		setpgid(0, 0);
-		alarm(300 * patience());
+		alarm(900 * patience());
 		t->fn();
 		fflush(stdout);
 		_exit(test_program.broken);

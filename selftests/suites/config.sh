@@ -571,12 +571,12 @@ check_of_what_works() {
 	finds 0 'ok     module     rdma_char [0-9.]+$'
 	finds 0 'ok     device     [a-z0-9]+ port 1: ACTIVE, Ethernet, [0-9.]+ Gb/sec'
 	finds 0 'ok     channel    one: listening$'
-	finds 0 'ok     route      to 10.0.0.1 from 10.0.0.1$' 10.0.0.1
-	finds 0 'ok     address    10.0.0.1 is that of [a-z0-9]+ port 1 \(net0\), GID [0-9]+, RoCE v2$' 10.0.0.1
-	finds 0 'ok     link       up in [0-9.]+ ms$' 10.0.0.1
-	finds 0 "ok     channel    the peer's one lets this host in: answer in [0-9.]+ ms\$" 10.0.0.1:7471/one
-	finds 0 "ok     channel    the peer's two lets this host in" 10.0.0.1/two
-	finds 0 "ok     channel    the peer's locked lets this host in" 10.0.0.1/locked key k encrypt on
+	finds 0 'ok     route      to 10.0.0.1 from 10.0.0.1$' -w $limit 10.0.0.1
+	finds 0 'ok     address    10.0.0.1 is that of [a-z0-9]+ port 1 \(net0\), GID [0-9]+, RoCE v2$' -w $limit 10.0.0.1
+	finds 0 'ok     link       up in [0-9.]+ ms$' -w $limit 10.0.0.1
+	finds 0 "ok     channel    the peer's one lets this host in: answer in [0-9.]+ ms\$" -w $limit 10.0.0.1:7471/one
+	finds 0 "ok     channel    the peer's two lets this host in" -w $limit 10.0.0.1/two
+	finds 0 "ok     channel    the peer's locked lets this host in" -w $limit 10.0.0.1/locked key k encrypt on
 	# And no program of the peer gets a session of it.
 	[ "$(rchar -j | grep -o '"waiting":[0-9]*' | sort -u)" = '"waiting":0' ]
 	rchar -j check 10.0.0.1/one | grep -q '^\[{"step":"module","ok":true,.*{"step":"channel","ok":true,"text":"[^"]*"}\]$'
@@ -656,9 +656,9 @@ check_reads_the_firewall() {
 		shift
 		for rule in "$@"; do nft add rule inet filter input "$rule"; done
 	}
-	not_told() { expect_status 1 eval 'rchar check -w 1 10.0.0.1 | grep firewall'; }
+	not_told() { expect_status 1 eval 'rchar check -w $limit 10.0.0.1 | grep firewall'; }
 	not_clear() {
-		rchar check -w 1 10.0.0.1 >/tmp/checked
+		rchar check -w $limit 10.0.0.1 >/tmp/checked
 		grep -q '^ok     firewall   input of UDP port 4791 on net0: not clear, see inet filter input, handle' /tmp/checked
 	}
 

@@ -157,10 +157,12 @@ encrypted_links_survive_loss() {
 keys_are_renewed_while_a_connection_lives() {
 	encrypted m message window 1m
 	rchar-perf serve /dev/rchar/m >/dev/null &
-	local server=$! client
-	on b 'rchar-perf bandwidth /dev/rchar/m -s 16 -t 600 -j' >/dev/null &
+	local server=$! client frames
+	on b 'exec rchar-perf bandwidth /dev/rchar/m -s 16 -t 6000 -j' >/dev/null &
 	client=$!
-	until_true eval '[ "$(counter a "rchar -j link" rx_frames)" -gt 67000 ]'
+	for ((frames = 5000; frames <= 70000; frames += 5000)); do
+		until_true eval '[ "$(counter a "rchar -j link" rx_frames)" -gt '$frames' ]'
+	done
 	[ "$(counter a 'rchar -j link' connects)" = 1 ]
 	[ "$(counter a 'rchar -j link' bad_frames)" = 0 ]
 	on b 'kill $(pidof rchar-perf)' || true

@@ -84,23 +84,23 @@ duplication_repeats_nothing() { bad_network duplicate 10%; }
 reordering_and_delay_keep_the_order() { bad_network delay 1ms reorder 80% 50%; }
 
 links_reset_again_and_again() {
-	local id n=0 round
+	local connects n=0 round
 
+	connects=$(counter b 'rchar -j link' connects)
 	# A fast machine is soon done.
 	for round in 1 2 3 4 5; do
 		[ $n -lt 5 ] || break
 		traffic $((268435456 / part)) $((2500 / part))
-		id=$(rchar link | sed -n 's/: from.*//p')
 		while on_its_way; do
 			# So often: something gets through in between.
 			sleep 0.3
-			rchar link reset "$id" 2>/dev/null || true
-			n=$((n + 1))
+			! rchar link reset "$(rchar link | sed -n 's/: from.*//p')" 2>/dev/null || n=$((n + 1))
 		done
 		arrived $((268435456 / part)) $((2500 / part))
 		note "round $round: $n resets"
 	done
 	numbers
+	[ "$(counter b 'rchar -j link' connects)" -gt "$connects" ]
 }
 
 # A machine that stands still for longer than the keepalive allows, and goes on as if
@@ -131,13 +131,14 @@ recovers() { # CHANNEL
 # The power goes; the machine comes back with the same addresses and knows nothing.
 # Who is called waits for the recovery-timeout: the one that calls may still come back.
 calling_peer_restarted() {
-	local reader ret=0
+	local reader bytes ret=0
 
 	rchar set pipe recovery-timeout 3s
+	bytes=$(counter a 'rchar -j stats pipe' rx_bytes)
 	rio read /dev/rchar/pipe 23 >/tmp/bytes 2>/tmp/err &
 	reader=$!
 	on b 'rio write /dev/rchar/pipe 23 100000000000' &
-	until_true eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt 1000000 ]'
+	until_true eval '[ "$(counter a "rchar -j stats pipe" rx_bytes)" -gt $((bytes + 1000000)) ]'
 	vm-host restart b
 	vm-up b
 	wait $reader || ret=$?

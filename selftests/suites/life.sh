@@ -545,7 +545,7 @@ a_long_path_is_known() {
 }
 
 large_writes_over_a_long_path_are_copied() {
-	local sum
+	local sum sent
 
 	long_path 50ms
 	rchar add far stream listen 10.0.0.1
@@ -557,8 +557,9 @@ large_writes_over_a_long_path_are_copied() {
 		dd if=/tmp/bytes of=/dev/rchar/far bs=1M 2>/dev/null; sha256sum </tmp/bytes')
 	wait $reader
 	[ "$(cat /tmp/sum)" = "$sum" ]
-	# Only the first one finds out.
-	[ "$(counter b 'rchar -j stats' rendezvous_sent)" = 1 ]
+	# The first one finds out. On a busy host another one may try again, after ten seconds.
+	sent=$(counter b 'rchar -j stats' rendezvous_sent)
+	[ "$sent" -ge 1 ] && [ "$sent" -le 4 ]
 	network_as_before
 	clean
 }
@@ -690,7 +691,7 @@ deleting_a_channel_holds_no_other_up() {
 	needs_test_build
 	rm -f /tmp/deleted
 	# The export exists before its registration has read the delay.
-	registers_slowly 1m 10000000
+	registers_slowly 1m $((10000000 * ${VM_PATIENCE:-1}))
 	echo 0 >$slow
 	(rchar del slow; touch /tmp/deleted) &
 	del=$!

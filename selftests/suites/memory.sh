@@ -157,7 +157,7 @@ module_of_the_exporter_unloaded_under_load() {
 importer_restarted_under_load() {
 	printf kept | dd of=/dev/rchar/pool bs=1M seek=30 conv=notrunc 2>/dev/null
 	writes 60 16m
-	until_true eval '[ "$(counter b "rchar -j stats pool" tx_bytes)" -gt 1000000 ]'
+	until_moving b pool tx_bytes
 	vm-host restart b
 	vm-up b
 	on b rchar -w $limit add pool memory connect 10.0.0.1

@@ -46,8 +46,8 @@ top_shows_what_moves() {
 	terminal 'rchar top'
 	until_true shows '^inbox +stream +listening +100 +1 +0 +[0-9.]+[kM] +0 .*[▁-█]'
 	# Lines without traffic have no graph.
-	shows '^other +message +listening +100 +0 +0 +0 +0 *$'
-	shows '^rchar top .* channels 2 links 1 sessions 1 +rx [0-9.]+[kM]B/s tx 0B/s'
+	until_true shows '^other +message +listening +100 +0 +0 +0 +0 *$'
+	until_true shows '^rchar top .* channels 2 links 1 sessions 1 +rx [0-9.]+[kM]B/s tx 0B/s'
 	type_keys s
 	until_true shows '^SESSION +CHANNEL .*'
 	until_true shows '^[0-9]+/[0-9]+ +inbox +open +[0-9.]+[kM] '
@@ -67,8 +67,8 @@ top_follows_the_keys() {
 	until_true eval '[ "$(screen | grep -E "^(inbox|other)" | head -n1 | cut -c1-5)" = other ]'
 	type_keys / box Enter
 	until_true shows_not '^other'
-	shows '^inbox'
-	shows "^channels with 'box'"
+	until_true shows '^inbox'
+	until_true shows "^channels with 'box'"
 	type_keys Escape
 	until_true shows '^other'
 	# A link, and its lanes.
