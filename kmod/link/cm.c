@@ -454,6 +454,17 @@ void rchar_cm_ends(const struct rdma_cm_id *id, struct sockaddr_storage *local,
 	rchar_addr_set_scope(peer, addr->dev_addr.bound_dev_if);
 }
 
+/*
+ * The CM passes on any path MTU of a request. soft-RoCE takes 0, and would compute packets of -1
+ * bytes (rxe_qp_from_attr() in drivers/infiniband/sw/rxe/rxe_qp.c). There is none on iWARP.
+ */
+static bool mtu_is_valid(const struct rdma_cm_id *id)
+{
+	const struct sa_path_rec *path = id->route.path_rec;
+
+	return !path || (path->mtu >= IB_MTU_256 && path->mtu <= IB_MTU_4096);
+}
+
 /* Fill in what the request and the CM say. Returns 0, or the reason to refuse the request. */
 static enum rchar_reason read_request(struct rchar_cm_request *request, struct net *net,
 				      const struct rdma_cm_id *id,
@@ -468,6 +479,8 @@ static enum rchar_reason read_request(struct rchar_cm_request *request, struct n
 	reason = decode_request(&request->privdata, param);
 	if (reason)
 		return reason;
+	if (!mtu_is_valid(id))
+		return RCHAR_REASON_PROTOCOL;
 	if (!peer_is_its_gid(id, &request->peer) || !local_is_its_device(id, net, &request->local))
 		return RCHAR_REASON_ADDRESS;
 	memcpy(&t->request, param->private_data, sizeof(t->request));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * badreq ADDR MOVED - connection requests whose addresses are not true, beside a link that is up
- * and that they name.
+ * badreq ADDR MOVED - connection requests whose addresses are not true, or whose path MTU does not
+ * exist, beside a link that is up and that they name.
  *
  * No CM sends such a request, so it is written by hand (IBTA vol 1, 12.6.5 and A11.6) and goes
  * out through /dev/infiniband/umad0. The answer does not come back there: of a class and method
@@ -80,6 +80,7 @@ struct addresses {
 
 /* ---- sending ---- */
 
+static uint8_t path_mtu = IBV_MTU_1024; /* that the requests ask for */
 static int umad;
 static uint32_t agent;
 
@@ -144,7 +145,7 @@ static void fill_req(struct cm_req *r, const struct addresses *a)
 	r->remote_eecn_timeout = htobe32(20 << 3);
 	r->psn_timeout = htobe32(20 << 3 | 6);
 	r->pkey = htobe16(0xffff);
-	r->mtu_rnr = IBV_MTU_1024 << 4 | 7;
+	r->mtu_rnr = path_mtu << 4 | 7;
 	r->retries_srq = 1 << 4;
 	gid_of(a->from, r->local_gid);
 	gid_of(a->to, r->remote_gid);
@@ -260,14 +261,14 @@ static void wait_for(struct conn *c, struct counts *n, bool accepted)
 }
 
 /* Does the kernel's log, from where @log is, say why the request was refused? */
-static bool told(int log, const struct addresses *a)
+static bool told(int log, const struct addresses *a, const char *reason)
 {
 	char want[128], line[1024];
 	bool v6 = strchr(a->claims, ':'), found = false;
 	ssize_t len;
 
-	snprintf(want, sizeof(want), "connection request from %s%s%s:%d refused: address",
-		 v6 ? "[" : "", a->claims, v6 ? "]" : "", PORT);
+	snprintf(want, sizeof(want), "connection request from %s%s%s:%d refused: %s", v6 ? "[" : "",
+		 a->claims, v6 ? "]" : "", PORT, reason);
 	while (!found && (len = read(log, line, sizeof(line) - 1)) > 0) {
 		line[len] = 0;
 		found = strstr(line, want);
@@ -373,7 +374,7 @@ static bool as_expected(bool ok, const struct addresses *a, const struct counts 
 }
 
 static bool refused(struct link *l, const struct addresses *a,
-		    const struct rchar_wire_privdata *conn)
+		    const struct rchar_wire_privdata *conn, const char *reason)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK);
 	struct ibv_context *verbs = l->c.id->verbs;
@@ -384,7 +385,7 @@ static bool refused(struct link *l, const struct addresses *a,
 		bail("/dev/kmsg");
 	send_request(verbs, a, conn);
 	wait_for(&l->c, &n, false);
-	ok = told(log, a) && n.bad == 1 && n.refused == 1 && !n.accepted && n.rejects &&
+	ok = told(log, a, reason) && n.bad == 1 && n.refused == 1 && !n.accepted && n.rejects &&
 	     undisturbed(l);
 	close(log);
 	return as_expected(ok, a, &n);
@@ -410,10 +411,10 @@ static void another_address(struct link *l)
 
 	far.attempt = htole32(0x70000000);
 	far.epoch = ~far.epoch;
-	ok = refused(l, &theirs, &l->next);
-	ok &= refused(l, &theirs, &far);
-	ok &= refused(l, &nobodys, &l->next);
-	ok &= refused(l, &nobodys6, &l->next);
+	ok = refused(l, &theirs, &l->next, "address");
+	ok &= refused(l, &theirs, &far, "address");
+	ok &= refused(l, &nobodys, &l->next, "address");
+	ok &= refused(l, &nobodys6, &l->next, "address");
 	result("a_request_from_another_address_than_its_gid", ok);
 }
 
@@ -425,7 +426,23 @@ static void another_interface(struct link *l, const char *moved)
 {
 	const struct addresses a = { V6, V6, V6, moved };
 
-	result("a_request_to_an_address_of_another_interface", refused(l, &a, &l->next));
+	result("a_request_to_an_address_of_another_interface", refused(l, &a, &l->next, "address"));
+}
+
+/* Of an MTU of 0, soft-RoCE makes packets of -1 bytes, and the answer to a READ of nothing panics. */
+static void impossible_mtu(struct link *l)
+{
+	const struct addresses links = { peer_addr, peer_addr, peer_addr, peer_addr };
+	const uint8_t mtus[] = { 0, IBV_MTU_4096 + 1, 15 };
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; i < sizeof(mtus); i++) {
+		path_mtu = mtus[i];
+		ok &= refused(l, &links, &l->next, "protocol");
+	}
+	path_mtu = IBV_MTU_1024;
+	result("a_request_with_an_mtu_that_does_not_exist", ok);
 }
 
 static void true_addresses(struct link *l)
@@ -455,6 +472,7 @@ int main(int argc, char **argv)
 	set_up(&l);
 	another_address(&l);
 	another_interface(&l, argv[2]);
+	impossible_mtu(&l);
 	true_addresses(&l);
 	hang_up(&l.c);
 	copied_id(argv[1]);
