@@ -214,7 +214,7 @@ struct rchar_lane_auth {
  * @cm_id: owned by the lane; set before any event can arrive
  * @ibdev: set while the lane is attached to a device
  * @ibdev_user: for @ibdev
- * @pd: protection domain of this lane only: a peer can never use a key of another lane
+ * @pd: protection domain of this lane only: a peer can never read or write by a key of another lane
  * @cq: both queues complete here, so acks and completions keep their order; shared with other
  *	lanes, unless the lane has its own
  * @nr_cqe: room for so many completions in @cq is for this lane
