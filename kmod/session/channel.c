@@ -20,6 +20,7 @@
 
 static DEFINE_MUTEX(channels_mutex);  /* protects the tables, and the settings */
 static DEFINE_XARRAY_ALLOC(channels); /* by id; lookups under RCU */
+static u32 next_id;		      /* where the search for a free one begins */
 static DEFINE_HASHTABLE(names, 10);   /* by name: each frame of a peer may cause a lookup */
 static DEFINE_HASHTABLE(ways, 10);    /* by listener or link, of which each change is an event */
 static dev_t first_dev;
@@ -30,9 +31,12 @@ static char *channel_devnode(rchar_compat_const struct device *dev, umode_t *mod
 {
 	const struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
-	/* The pointers are NULL when the node is removed and only the name is needed. */
+	/*
+	 * The pointers are NULL when the node is removed and only the name is needed. devtmpfs takes
+	 * a mode of 0 for none, so it gets the file type, too.
+	 */
 	if (mode)
-		*mode = channel->config.mode;
+		*mode = S_IFCHR | channel->config.mode;
 	if (uid)
 		*uid = channel->config.uid;
 	if (gid)
@@ -307,9 +311,10 @@ int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack 
 				       "a channel of that name exists in another network namespace");
 		return -EEXIST;
 	}
-	ret = xa_alloc(&channels, &channel->id, NULL, XA_LIMIT(0, RCHAR_CHANNELS_MAX - 1),
-		       GFP_KERNEL);
-	if (ret) {
+	/* Not the id that became free last: somebody may have kept a node of that number. */
+	ret = xa_alloc_cyclic(&channels, &channel->id, NULL, XA_LIMIT(0, RCHAR_CHANNELS_MAX - 1),
+			      &next_id, GFP_KERNEL);
+	if (ret < 0) {
 		if (ret == -EBUSY)
 			NL_SET_ERR_MSG(extack, "there are 4096 channels already");
 		return ret == -EBUSY ? -ENOSPC : ret;

@@ -204,4 +204,7 @@ TEST(the_node_of_a_deleted_channel_is_enxio)
 	sh("rchar del old");
 	CHECK(mknod("/tmp/old", S_IFCHR | 0600, st.st_rdev) == 0);
 	CHECK_ERR(open("/tmp/old", O_RDWR), ENXIO);
+	/* And it does not become that of the next channel. */
+	sh("rchar add new stream listen 10.0.0.1");
+	CHECK_ERR(open("/tmp/old", O_RDWR | O_NONBLOCK), ENXIO);
 }
