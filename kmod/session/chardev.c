@@ -225,7 +225,7 @@ static int fsync_end(struct rchar_session *s, u32 target)
  * @datasync: not used
  *
  * Return: 0 when the peer's kernel has every byte written so far; the error of the session when the
- * peer's kernel will not get them; or -ERESTARTSYS.
+ * peer's kernel will not get them; -EINVAL for libaio; or -ERESTARTSYS.
  */
 int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
@@ -233,6 +233,13 @@ int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasyn
 	u32 target = READ_ONCE(s->tx.window.next);
 	int ret;
 
+	/*
+	 * libaio would wait on the system's work queue (aio_fsync_work() in fs/aio.c), where no
+	 * signal arrives: the exit of a killed program would wait for the link, and so would others
+	 * who use the work queue.
+	 */
+	if (current->flags & PF_WQ_WORKER)
+		return -EINVAL;
 	if (rchar_session_opening(s) || !s->flow)
 		return 0;
 	rchar_flow_want_ack(s->flow, &s->tx.sender);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* ioctls, fsync, fdinfo. */
 #include "contract.h"
+#include <libaio.h>
 #include <arpa/inet.h>
 
 TEST(fionread_counts_unread_and_tiocoutq_unacknowledged_bytes)
@@ -214,6 +215,24 @@ TEST(fsync_waits_with_o_nonblock_as_well)
 		CHECK(write(cli, big, 3000) == 3000 && fsync(cli) == 0);
 		CHECK(unacknowledged(cli) == 0);
 	}
+}
+
+TEST(libaio_has_no_fsync_of_streams)
+{
+	struct iocb io, *p = &io;
+	io_context_t ctx = 0;
+	struct io_event done;
+	int cli, srv;
+
+	pair(&cli, &srv);
+	CHECK(write(cli, "x", 1) == 1);
+	CHECK(io_setup(1, &ctx) == 0);
+	io_prep_fsync(&io, cli);
+	CHECK(io_submit(ctx, 1, &p) == 1 && io_getevents(ctx, 1, 1, &done, NULL) == 1);
+	CHECK((long)done.res == -EINVAL);
+	io_prep_fdsync(&io, cli);
+	CHECK(io_submit(ctx, 1, &p) == 1 && io_getevents(ctx, 1, 1, &done, NULL) == 1);
+	CHECK((long)done.res == -EINVAL);
 }
 
 TEST(shutdown_of_an_ended_session_drops_what_was_received)

@@ -186,3 +186,18 @@ TEST(a_waiting_io_uring_request_can_be_cancelled)
 	queue_read(srv, big, 100, 1);
 	submit();
 }
+
+TEST(io_uring_has_fsync)
+{
+	int cli, srv, unacked, i;
+
+	pair(&cli, &srv);
+	setup();
+	for (i = 0; i < 20; i++) {
+		CHECK(write(cli, big, 3000) == 3000);
+		io_uring_prep_fsync(io_uring_get_sqe(&ring), cli, 0);
+		submit();
+		CHECK(complete(0) == 0);
+		CHECK(ioctl(cli, TIOCOUTQ, &unacked) == 0 && unacked == 0);
+	}
+}
