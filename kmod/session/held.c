@@ -168,8 +168,6 @@ void rchar_session_frame_gone(struct rchar_session *s, const struct rchar_txbuf 
 {
 	lockdep_assert_held(&s->lock);
 	WRITE_ONCE(s->tx.frames, s->tx.frames - 1);
-	if (txb->hdr.flags & RCHAR_FRAME_LAST)
-		s->tx.messages--;
 	s->tx.memory -= memory_of(txb);
 	if (txb->hdr.op == RCHAR_OP_MAP) {
 		WRITE_ONCE(s->tx.maps, s->tx.maps - 1);

@@ -16,6 +16,8 @@ static void session_acked(struct rchar_txbuf *txb)
 		return;
 	spin_lock_bh(&s->lock);
 	rchar_session_frame_gone(s, txb);
+	if (txb->hdr.flags & RCHAR_FRAME_LAST)
+		s->tx.messages--;
 	rchar_tx_window_ack(&s->tx.window, txb->end);
 	if (wq_has_sleeper(&s->tx.ack_wait))
 		wake_up_interruptible(&s->tx.ack_wait);

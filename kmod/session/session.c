@@ -308,8 +308,12 @@ bool rchar_session_readable(const struct rchar_session *session)
  */
 u32 rchar_session_rx_queued(const struct rchar_session *session)
 {
-	return rchar_rx_window_unread(&session->rx.window) -
-	       (session->type->rx_missing ? session->type->rx_missing(session) : 0);
+	u32 unread = rchar_rx_window_unread(&session->rx.window);
+
+	/* Of an ended session whose reading half was shut, nothing is left that could be missing. */
+	if (unread && session->type->rx_missing)
+		unread -= session->type->rx_missing(session);
+	return unread;
 }
 
 /**

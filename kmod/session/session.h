@@ -30,7 +30,7 @@ struct rchar_type;
  * @window: byte offsets of the sending side; each message adds RCHAR_WIRE_MESSAGE_COST bytes
  * @peer_window: the first window that the peer granted
  * @frames: frames queued and not acknowledged
- * @messages: messages whose last frame is queued and not acknowledged
+ * @messages: messages that @window counts and whose last frame is not acknowledged
  * @sender: the part of the session that the flow uses
  * @memory: bytes of memory in frames with data or keys, queued and not acknowledged
  * @maps: MAP frames among @frames

@@ -625,6 +625,22 @@ fsync_fails_when_the_session_ends_first() {
 	clean
 }
 
+# In bytes of the program, whatever the window counts for a message.
+ended_sessions_tell_what_was_not_delivered() {
+	rchar add pipe message listen 10.0.0.1
+	on b rchar -w $limit add pipe message connect 10.0.0.1
+	open_before_the_outage 'for i in 0 1 2 3 4 5 6 7 8 9; do printf x >&3; done; touch /tmp/written
+		until grep -q "rchar-state.*dead" /proc/$$/fdinfo/3; do sleep 0.1; done
+		grep rchar-tx-unacked /proc/$$/fdinfo/3'
+	until_true on b test -e /tmp/written
+	on b 'rchar session kill $(rchar session | sed -n "s/: channel.*//p")'
+	wait $! || true
+	grep -qx "rchar-tx-unacked:.10" /tmp/out
+	on b rm /tmp/written
+	network_as_before
+	clean
+}
+
 # A peer that takes a frame now and then makes registering as slow as it likes.
 slow=/sys/kernel/debug/rdma_char/delay_register
 
@@ -747,6 +763,9 @@ node_has_mode_uid_gid() {
 	[ "$(stat -c '%a %u %g %F' /dev/rchar/node)" = "640 65534 119 character special file" ]
 	rchar del node
 	[ ! -e /dev/rchar/node ]
+	rchar add node stream listen 10.0.0.1 mode 0 uid 65534
+	[ "$(stat -c '%a %u' /dev/rchar/node)" = "0 65534" ]
+	rchar del node
 	rchar add node stream listen 10.0.0.1
 	[ "$(stat -c '%a %u' /dev/rchar/node)" = "600 0" ]
 	rchar del node
@@ -865,7 +884,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 44
+plan 45
 rmmod rdma_char
 resources >/tmp/resources
 completion_queues >/tmp/completion_queues
@@ -903,6 +922,7 @@ run peer_restart_resets_open_sessions
 run linger_bounds_what_close_leaves
 run recovery_timeout_ends_sessions
 run fsync_fails_when_the_session_ends_first
+run ended_sessions_tell_what_was_not_delivered
 run slow_registrations_hold_nobody_up
 run a_denied_peer_has_no_access_when_set_returns
 run deleting_a_channel_holds_no_other_up
