@@ -144,7 +144,7 @@ static ssize_t send_message(struct rchar_session *s, struct iov_iter *from, gfp_
 		return len;
 	rchar_txbuf_put_list(&frames);
 	iov_iter_revert(from, len - iov_iter_count(from));
-	return ret;
+	return ret == -ENOMEM && !gfpflags_allow_blocking(gfp) ? -EAGAIN : ret;
 }
 
 /* Return bytes, a negative errno, or 0 when the caller must try again. */

@@ -116,7 +116,7 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 	if (ret) {
 		rchar_txbuf_put(txb);
 		iov_iter_revert(from, got);
-		return ret;
+		return ret == -ENOMEM && !gfpflags_allow_blocking(gfp) ? -EAGAIN : ret;
 	}
 	return got;
 }
