@@ -840,7 +840,9 @@ times_are_those_of_rfc_3339() {
 
 	TZ=XST-5:30 rchar -j monitor >/tmp/json &
 	TZ=XST3 rchar -t monitor >/tmp/text &
-	until_true eval 'rchar add one stream listen 10.0.0.1; rchar del one; [ -s /tmp/json ] && [ -s /tmp/text ]'
+	# One that listens between the two hears of the second first.
+	until_true eval 'rchar add one stream listen 10.0.0.1; rchar del one
+		grep -q channel-new /tmp/json && grep -q channel-new /tmp/text'
 	kill %1 %2
 	wait || true
 	grep -qE "^\{\"event\":\"channel-new\".*\"time\":\"$time\+05:30\"\}$" /tmp/json
