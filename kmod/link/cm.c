@@ -240,7 +240,7 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct rchar_lane *lane = id->context;
 
 	trace_rchar_cm_event(lane, event->event, event->status);
-	/* Also for a lane that is closing: stop_rep() in its teardown may wait. */
+	/* Also for a lane that is closing: its teardown asks. */
 	if (event->event == RDMA_CM_EVENT_ESTABLISHED || event->event == RDMA_CM_EVENT_DISCONNECTED)
 		complete_all(&lane->cm_connected);
 	if (READ_ONCE(lane->state) >= RCHAR_LANE_CLOSING)
@@ -370,6 +370,12 @@ static bool still_wanted(struct rchar_lane *lane)
 	return !rdma_init_qp_attr(lane->cm_id, &attr, &mask);
 }
 
+/*
+ * HELLO may come before the RTU, which may be lost. The CM is not told of that (rdma_notify()): it
+ * repeats the REP, and a living peer answers with another RTU. Once it is told, a DREQ in the wrong
+ * moment leaves nobody to stop the REP (cm_establish_handler() in drivers/infiniband/core/cm.c), and
+ * rdma_destroy_id() waits for as long as the peer's request has said, up to days.
+ */
 static void accept_locked(struct rchar_lane *lane)
 {
 	struct rchar_auth_transcript *t = &lane->auth.transcript;

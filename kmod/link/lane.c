@@ -11,9 +11,6 @@
 #include "base/ledger.h"
 #include "base/trace.h"
 
-#define RTU_MS	    1000 /* how long to wait for the RTU after the first frame */
-#define STOP_REP_MS 2000 /* how long a notified CM may take to stop sending its REP */
-
 /* Teardown waits for the CM and the device. Teardown must not share a work queue with work that
  * waits for teardown (destroy_work() in link_life.c).
  */
@@ -110,31 +107,6 @@ static void timer_work(struct work_struct *work)
 
 	if (READ_ONCE(lane->state) < RCHAR_LANE_UP)
 		rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
-}
-
-/*
- * Tell the CM that the connection is established although the RTU is missing (IBTA vol 1,
- * 12.9.7; soft-RoCE raises no event for this). Without RTU and notification, the CM repeats its
- * REP and finally gives up. The CM's locks must not be taken in soft interrupt.
- */
-static void notify_work(struct work_struct *work)
-{
-	struct rchar_lane *lane = container_of(to_delayed_work(work), struct rchar_lane,
-					       notify_work);
-
-	if (READ_ONCE(lane->state) < RCHAR_LANE_CLOSING && !completion_done(&lane->cm_connected))
-		lane->notified = !rdma_notify(lane->cm_id, IB_EVENT_COMM_EST);
-}
-
-/**
- * rchar_lane_notify_cm() - notify the CM of a frame, unless the CM receives the RTU in time
- * @lane: a lane of an acceptor, on which a frame arrived
- *
- * The RTU of the CM may be lost.
- */
-void rchar_lane_notify_cm(struct rchar_lane *lane)
-{
-	queue_delayed_work(rchar_lane_wq, &lane->notify_work, msecs_to_jiffies(RTU_MS));
 }
 
 /* For tests: behave as if the device had found an error. */
@@ -243,7 +215,6 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	INIT_WORK(&lane->connect_work, lane_connect_work);
 	INIT_WORK(&lane->adopt_work, adopt_work);
 	INIT_WORK(&lane->break_work, break_work);
-	INIT_DELAYED_WORK(&lane->notify_work, notify_work);
 	INIT_DELAYED_WORK(&lane->timer, timer_work);
 	if (rchar_lane_tx_init(lane) || rchar_lane_rx_init(lane) || alloc_onesided(lane)) {
 		rchar_lane_put(lane);
@@ -402,19 +373,6 @@ int rchar_lane_setup(struct rchar_lane *lane)
 /* ---- teardown ---- */
 
 /*
- * A notified CM stops sending its REP asynchronously, and only while the connection is still
- * established (cm_establish_handler() in drivers/infiniband/core/cm.c). If the lane disconnected
- * earlier, the CM would send its REP for a minute. rdma_destroy_id() and the removal of the device
- * would wait for that. Without notification and without RTU, rdma_destroy_id() rejects the
- * connection, which stops the REP.
- */
-static void stop_rep(struct rchar_lane *lane)
-{
-	if (lane->notified)
-		wait_for_completion_timeout(&lane->cm_connected, msecs_to_jiffies(STOP_REP_MS));
-}
-
-/*
  * Has the queue pair left INIT? Over iWARP its driver does not say so before the CM does: a
  * connection that is on its way has to be ended by the drain.
  */
@@ -432,7 +390,6 @@ static void end_qp(struct rchar_lane *lane)
 {
 	if (!was_connected(lane))
 		return;
-	stop_rep(lane);
 	rdma_disconnect(lane->cm_id);
 	ib_drain_qp(lane->cm_id->qp);
 }
@@ -444,11 +401,8 @@ static void lane_drain(struct rchar_lane *lane)
 	cancel_work_sync(&lane->break_work);
 	cancel_work_sync(&lane->tx.seal_work);
 	cancel_delayed_work_sync(&lane->tx.retry_work);
-	cancel_delayed_work_sync(&lane->notify_work);
 	if (lane->cm_id->qp)
 		end_qp(lane);
-	/* A completion may have queued notify_work again. */
-	cancel_delayed_work_sync(&lane->notify_work);
 	rchar_lane_tx_drained(lane);
 	lane->ops->drained(lane);
 	rchar_lane_rx_drained(lane);

@@ -255,8 +255,6 @@ struct rchar_lane_auth {
  *		  request to the reply
  * @refill_work: allocates memory for @refill
  * @break_work: RCHAR_FAULT_QP
- * @notify_work: acceptor: notifies the CM that a frame arrived while the RTU is missing
- * @notified: the CM accepted the notification of @notify_work
  * @cm_connected: the CM has raised ESTABLISHED or DISCONNECTED
  * @accepted: acceptor: receives may be posted, and rdma_accept() is called
  * @requested_in: acceptor: &rdma_conn_param.responder_resources of the request
@@ -314,8 +312,6 @@ struct rchar_lane {
 	struct work_struct connect_work;
 	struct work_struct break_work;
 	struct delayed_work refill_work;
-	struct delayed_work notify_work;
-	bool notified;
 	struct completion cm_connected;
 	bool accepted;
 	u8 requested_in;
@@ -336,7 +332,6 @@ void rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
 		       const struct rchar_hdr *hdr);
 u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh);
 bool rchar_lane_rx_trim(struct rchar_lane *lane, unsigned int idle_ms);
-void rchar_lane_notify_cm(struct rchar_lane *lane);
 
 /* For flow.c; with the flow's lock, but for rchar_lane_tx_seal(), _map() and _put(). */
 bool rchar_lane_tx_room(struct rchar_lane *lane);

@@ -56,7 +56,6 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct rchar_lane *lane = wc->qp->qp_context;
 	enum rchar_frame_error err;
 	struct rchar_hdr hdr;
-	bool accepting;
 
 	if (wc->status != IB_WC_SUCCESS) {
 		trace_rchar_wc_error(lane, "recv", wc->status);
@@ -71,7 +70,6 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	rxb->invalidated = wc->wc_flags & IB_WC_WITH_INVALIDATE;
 	rxb->invalidated_key = rxb->invalidated ? wc->ex.invalidate_rkey : 0;
 	WRITE_ONCE(lane->last_rx, jiffies);
-	accepting = READ_ONCE(lane->state) == RCHAR_LANE_ACCEPTING;
 	err = lane_take(lane, rxb, wc->byte_len, &hdr);
 	if (!err)
 		err = lane_receive(lane, &hdr, rxb);
@@ -79,8 +77,6 @@ static void lane_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		trace_rchar_bad_frame(lane, &hdr, err);
 		rchar_link_bad_frame(lane->link, &hdr, err);
 		rchar_lane_fail(lane, RCHAR_REASON_PROTOCOL);
-	} else if (accepting) {
-		rchar_lane_notify_cm(lane);
 	}
 	/* Before the handshake has ended, nobody gets more memory here. */
 	rchar_lane_repost(lane, rxb, !err && READ_ONCE(lane->state) == RCHAR_LANE_UP ? &hdr : NULL);
