@@ -370,6 +370,22 @@ static bool still_wanted(struct rchar_lane *lane)
 	return !rdma_init_qp_attr(lane->cm_id, &attr, &mask);
 }
 
+/* Without the handler lock: a peer that gives up meanwhile does not make the CM wait. */
+static bool accept_setup(struct rchar_lane *lane)
+{
+	int ret;
+
+	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
+		return false;
+	ret = rchar_lane_setup(lane);
+	if (ret) {
+		rchar_lane_fail(lane, setup_reason(ret));
+		return false;
+	}
+	set_reads_max(lane, lane->requested_in, lane->requested_out);
+	return true;
+}
+
 /*
  * HELLO may come before the RTU, which may be lost. The CM is not told of that (rdma_notify()): it
  * repeats the REP, and a living peer answers with another RTU. Once it is told, a DREQ in the wrong
@@ -383,14 +399,6 @@ static void accept_locked(struct rchar_lane *lane)
 	struct rchar_wire_reply reply;
 	int ret;
 
-	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
-		return;
-	ret = rchar_lane_setup(lane);
-	if (ret) {
-		rchar_lane_fail(lane, setup_reason(ret));
-		return;
-	}
-	set_reads_max(lane, lane->requested_in, lane->requested_out);
 	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
 	lane->ops->introduce(lane);
 	fill_param(lane, &param);
@@ -399,6 +407,8 @@ static void accept_locked(struct rchar_lane *lane)
 	param.private_data = &reply;
 	param.private_data_len = lane->encrypted ? sizeof(reply) : sizeof(reply.privdata);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
+	if (READ_ONCE(lane->state) != RCHAR_LANE_ACCEPTING)
+		return;
 	if (!still_wanted(lane)) {
 		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);
 		return;
@@ -553,10 +563,13 @@ int rchar_cm_accept(struct net *net, struct rdma_cm_id *id, struct rdma_cm_event
  * Not called from the event handler. A device needs milliseconds for a queue pair, and on
  * soft-iWARP rdma_connect() waits for TCP (siw_connect() in drivers/infiniband/sw/siw/siw_cm.c). In
  * the handler, that would block the CM's work queue for all users, and connections would be made
- * one after the other. As in a handler, the handler lock excludes events of this cm_id.
+ * one after the other. As in a handler, the handler lock excludes events of this cm_id while the
+ * connection is requested or accepted.
  */
 void rchar_cm_connect(struct rchar_lane *lane)
 {
+	if (!lane->initiator && !accept_setup(lane))
+		return;
 	rdma_lock_handler(lane->cm_id);
 	if (lane->initiator)
 		connect_locked(lane);

@@ -346,7 +346,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
  * rchar_lane_setup() - create the verbs objects and fill the receive buffers of an idle lane
  * @lane: a lane whose cm_id is bound to a device
  *
- * Context: with the handler lock of @lane->cm_id held. On failure the caller calls
+ * Context: process. The teardown of the lane waits for the caller. On failure the caller calls
  * rchar_lane_fail(), and teardown frees what has been created.
  * Return: 0; -ENODEV when the device is being removed; the error of rchar_limits_get() or of a
  * verb, which the log explains.
@@ -420,8 +420,8 @@ static void teardown_work(struct work_struct *work)
 	wait_for_completion(&lane->started);
 	id = lane->cm_id;
 	cancel_delayed_work_sync(&lane->timer);
-	/* A handler that was creating the queue pair when the lane failed has finished once this
-	 * lock is acquired. Later handlers see the state and do nothing.
+	/* A handler that was running when the lane failed has finished once this lock is acquired.
+	 * Later handlers see the state and do nothing.
 	 */
 	rdma_lock_handler(id);
 	rdma_unlock_handler(id);
