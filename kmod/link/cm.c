@@ -389,8 +389,8 @@ static bool accept_setup(struct rchar_lane *lane)
 /*
  * HELLO may come before the RTU, which may be lost. The CM is not told of that (rdma_notify()): it
  * repeats the REP, and a living peer answers with another RTU. Once it is told, a DREQ in the wrong
- * moment leaves nobody to stop the REP (cm_establish_handler() in drivers/infiniband/core/cm.c), and
- * rdma_destroy_id() waits for as long as the peer's request has said, up to days.
+ * moment leaves nobody to stop the REP (cm_establish_handler() in drivers/infiniband/core/cm.c).
+ * rdma_destroy_id() then waits for as long as the peer's request has said, up to days.
  */
 static void accept_locked(struct rchar_lane *lane)
 {

@@ -32,8 +32,8 @@ static char *channel_devnode(rchar_compat_const struct device *dev, umode_t *mod
 	const struct rchar_channel *channel = container_of(dev, struct rchar_channel, dev);
 
 	/*
-	 * The pointers are NULL when the node is removed and only the name is needed. devtmpfs takes
-	 * a mode of 0 for none, so it gets the file type, too.
+	 * The pointers are NULL when the node is removed and only the name is needed. devtmpfs
+	 * takes a mode of 0 for none, so it gets the file type, too.
 	 */
 	if (mode)
 		*mode = S_IFCHR | channel->config.mode;

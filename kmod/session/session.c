@@ -310,7 +310,7 @@ u32 rchar_session_rx_queued(const struct rchar_session *session)
 {
 	u32 unread = rchar_rx_window_unread(&session->rx.window);
 
-	/* Of an ended session whose reading half was shut, nothing is left that could be missing. */
+	/* Of an ended session whose reading half was shut, nothing is left that could be missed. */
 	if (unread && session->type->rx_missing)
 		unread -= session->type->rx_missing(session);
 	return unread;

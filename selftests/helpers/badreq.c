@@ -429,7 +429,7 @@ static void another_interface(struct link *l, const char *moved)
 	result("a_request_to_an_address_of_another_interface", refused(l, &a, &l->next, "address"));
 }
 
-/* Of an MTU of 0, soft-RoCE makes packets of -1 bytes, and the answer to a READ of nothing panics. */
+/* With an MTU of 0, soft-RoCE makes packets of -1 bytes: the answer to a READ of nothing panics. */
 static void impossible_mtu(struct link *l)
 {
 	const struct addresses links = { peer_addr, peer_addr, peer_addr, peer_addr };
