@@ -304,12 +304,19 @@ struct link {
 	struct numbers before;
 };
 
+/* The link is lost when this host is so slow that nobody answers a PING until it is asked about. */
 static void set_up(struct link *l)
 {
-	link_up(&l->c, &l->next);
-	l->before = numbers(&l->next);
-	if (l->before.epoch != (long)le32toh(l->next.epoch))
-		bail("'rchar link' does not know the link");
+	int tries;
+
+	for (tries = 0; tries < 5; tries++) {
+		link_up(&l->c, &l->next);
+		l->before = numbers(&l->next);
+		if (l->before.epoch == (long)le32toh(l->next.epoch))
+			return;
+		hang_up(&l->c);
+	}
+	bail("'rchar link' does not know the link");
 }
 
 static bool undisturbed(struct link *l)
