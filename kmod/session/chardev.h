@@ -27,6 +27,12 @@ static inline gfp_t rchar_chardev_gfp(const struct kiocb *iocb)
 	       __GFP_NOWARN;
 }
 
+/* The error of a call that found no memory with rchar_chardev_gfp(). */
+static inline int rchar_chardev_nomem(gfp_t gfp)
+{
+	return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
+}
+
 int rchar_chardev_lock(struct mutex *mutex, bool nowait);
 ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
 			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to),

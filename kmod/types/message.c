@@ -116,7 +116,7 @@ static int message_build(struct rchar_session *s, struct iov_iter *from, gfp_t g
 		struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_MSG, len, gfp);
 
 		if (!txb)
-			return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
+			return rchar_chardev_nomem(gfp);
 		/* A killed program does not need the rest of a large message. */
 		if (fatal_signal_pending(current)) {
 			rchar_txbuf_put(txb);
@@ -144,7 +144,7 @@ static ssize_t send_message(struct rchar_session *s, struct iov_iter *from, gfp_
 		return len;
 	rchar_txbuf_put_list(&frames);
 	iov_iter_revert(from, len - iov_iter_count(from));
-	return ret == -ENOMEM && !gfpflags_allow_blocking(gfp) ? -EAGAIN : ret;
+	return ret == -ENOMEM ? rchar_chardev_nomem(gfp) : ret;
 }
 
 /* Return bytes, a negative errno, or 0 when the caller must try again. */

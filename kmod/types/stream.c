@@ -101,7 +101,7 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 
 	txb = rchar_txbuf_alloc(RCHAR_OP_DATA, capacity, gfp);
 	if (!txb)
-		return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
+		return rchar_chardev_nomem(gfp);
 	got = rchar_txbuf_copy(txb, len, from);
 	if (!got) {
 		rchar_txbuf_put(txb);
@@ -116,7 +116,7 @@ static ssize_t write_frame(struct rchar_session *s, struct iov_iter *from, u32 r
 	if (ret) {
 		rchar_txbuf_put(txb);
 		iov_iter_revert(from, got);
-		return ret == -ENOMEM && !gfpflags_allow_blocking(gfp) ? -EAGAIN : ret;
+		return ret == -ENOMEM ? rchar_chardev_nomem(gfp) : ret;
 	}
 	return got;
 }
