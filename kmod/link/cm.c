@@ -242,7 +242,7 @@ static int lane_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	trace_rchar_cm_event(lane, event->event, event->status);
 	/* Also for a lane that is closing: its teardown asks. */
 	if (event->event == RDMA_CM_EVENT_ESTABLISHED || event->event == RDMA_CM_EVENT_DISCONNECTED)
-		complete_all(&lane->cm_connected);
+		WRITE_ONCE(lane->cm_connected, true);
 	if (READ_ONCE(lane->state) >= RCHAR_LANE_CLOSING)
 		return 0;
 	switch (event->event) {
@@ -373,6 +373,7 @@ static bool still_wanted(struct rchar_lane *lane)
 /* Without the handler lock: a peer that gives up meanwhile does not make the CM wait. */
 static bool accept_setup(struct rchar_lane *lane)
 {
+	struct rchar_auth_transcript *t = &lane->auth.transcript;
 	int ret;
 
 	if (!rchar_lane_move(lane, RCHAR_LANE_ACCEPTING))
@@ -383,6 +384,8 @@ static bool accept_setup(struct rchar_lane *lane)
 		return false;
 	}
 	set_reads_max(lane, lane->requested_in, lane->requested_out);
+	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
+	lane->ops->introduce(lane);
 	return true;
 }
 
@@ -399,16 +402,14 @@ static void accept_locked(struct rchar_lane *lane)
 	struct rchar_wire_reply reply;
 	int ret;
 
-	t->acceptor_qpn = cpu_to_le32(transcript_qpn(lane->cm_id, lane->qpn));
-	lane->ops->introduce(lane);
+	if (READ_ONCE(lane->state) != RCHAR_LANE_ACCEPTING)
+		return;
 	fill_param(lane, &param);
 	reply.privdata = t->reply;
 	memcpy(reply.public, t->acceptor_public, sizeof(reply.public));
 	param.private_data = &reply;
 	param.private_data_len = lane->encrypted ? sizeof(reply) : sizeof(reply.privdata);
 	rdma_set_min_rnr_timer(lane->cm_id, IB_RNR_TIMER_000_64);
-	if (READ_ONCE(lane->state) != RCHAR_LANE_ACCEPTING)
-		return;
 	if (!still_wanted(lane)) {
 		rchar_lane_fail(lane, RCHAR_REASON_UNREACHABLE);
 		return;

@@ -101,7 +101,7 @@ static bool reply_authentic(const struct rchar_lane *lane)
  * rchar_handshake_introduce() - fill in the private data for the peer
  * @lane: the lane; on the acceptor with @peer filled in
  *
- * Context: with the handler lock of the cm_id held.
+ * Context: process. The teardown of the lane waits for the caller.
  */
 void rchar_handshake_introduce(struct rchar_lane *lane)
 {

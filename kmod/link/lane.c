@@ -206,7 +206,6 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	INIT_LIST_HEAD(&lane->onesided.idle);
 	INIT_LIST_HEAD(&lane->onesided.busy);
 	init_completion(&lane->started);
-	init_completion(&lane->cm_connected);
 	lane->sq.lock = flow_lock;
 	lane->sq.fail = lane_sq_fail;
 	for (i = 0; i < RCHAR_MRS_KINDS; i++)
@@ -378,7 +377,7 @@ int rchar_lane_setup(struct rchar_lane *lane)
  */
 static bool was_connected(struct rchar_lane *lane)
 {
-	return lane->accepted || lane->limits.iwarp || completion_done(&lane->cm_connected);
+	return lane->accepted || lane->limits.iwarp || READ_ONCE(lane->cm_connected);
 }
 
 /*

@@ -40,8 +40,7 @@ struct rchar_sealbuf;
  * @receive_done: a receive completed: &rchar_rxbuf.cqe of the lane's buffers
  * @send_done: a frame completed: &rchar_txbuf.cqe
  * @reposted: a receive buffer may have been posted for which rchar_lane_repost() found no memory
- * @introduce: fill in &rchar_lane.self, the private data for the peer. Called with the handler
- *	       lock of the cm_id held.
+ * @introduce: fill in &rchar_lane.self, the private data for the peer
  * @seal: encrypted lane: &rchar_lane_tx.seal_work runs, because a large frame waits
  * @retry: &rchar_lane_tx.retry_work runs: DMA mappings were exhausted, and may be back
  * @established: initiator: the reply arrived, and &rchar_lane.peer holds it. CM event handler.
@@ -312,7 +311,7 @@ struct rchar_lane {
 	struct work_struct connect_work;
 	struct work_struct break_work;
 	struct delayed_work refill_work;
-	struct completion cm_connected;
+	bool cm_connected;
 	bool accepted;
 	u8 requested_in;
 	u8 requested_out;
@@ -348,7 +347,7 @@ void rchar_lane_tx_retry_later(struct rchar_lane *lane);
 void rchar_lane_tx_post(struct rchar_lane *lane);
 void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto,
 			struct list_head *reaped);
-void rchar_lane_tx_map(struct rchar_lane *lane, struct rchar_txbuf *txb);
+bool rchar_lane_tx_map(struct rchar_lane *lane, struct rchar_txbuf *txb);
 bool rchar_lane_tx_seal(struct rchar_lane *lane, struct rchar_txbuf *txb,
 			struct rchar_sealbuf *buf);
 void rchar_lane_tx_fail(struct rchar_lane *lane, enum rchar_reason reason);

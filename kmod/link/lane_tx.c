@@ -183,24 +183,20 @@ bool rchar_lane_tx_seal(struct rchar_lane *lane, struct rchar_txbuf *txb, struct
 	return rchar_txbuf_seal(txb, buf, plain ? NULL : &lane->seal.tx);
 }
 
-static bool tx_map(struct rchar_lane *lane, struct rchar_txbuf *txb)
-{
-	return txb->nr_mapped ||
-	       !rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey);
-}
-
 /**
- * rchar_lane_tx_map() - map a sealed frame without the lock of the flow
- * @lane: the lane, with &rchar_lane_tx.sealing set
- * @txb: the frame, after rchar_lane_tx_seal()
+ * rchar_lane_tx_map() - map a frame, unless it is mapped
+ * @lane: the lane
+ * @txb: the frame, after rchar_lane_tx_begin(), and sealed if the lane is encrypted
  *
  * If there is no DMA mapping, rchar_lane_tx_finish() tries again.
  *
- * Context: process.
+ * Context: with the flow's lock, or while &rchar_lane_tx.sealing is set.
+ * Return: true if the frame is mapped.
  */
-void rchar_lane_tx_map(struct rchar_lane *lane, struct rchar_txbuf *txb)
+bool rchar_lane_tx_map(struct rchar_lane *lane, struct rchar_txbuf *txb)
 {
-	tx_map(lane, txb);
+	return txb->nr_mapped ||
+	       !rchar_txbuf_map(txb, lane->cm_id->device, lane->pd->local_dma_lkey);
 }
 
 /**
@@ -275,7 +271,7 @@ void rchar_lane_tx_finish(struct rchar_lane *lane, struct rchar_txbuf *txb)
 	struct ib_send_wr *wr;
 
 	lockdep_assert_held(lane->sq.lock);
-	if (!tx_map(lane, txb)) {
+	if (!rchar_lane_tx_map(lane, txb)) {
 		WRITE_ONCE(tx->unmapped, txb);
 		rchar_lane_tx_retry_later(lane);
 		return;
