@@ -24,6 +24,7 @@ static const char *const names[__RCHAR_OBJ_MAX] = {
 	[RCHAR_OBJ_EXPORT] = "export",
 	[RCHAR_OBJ_TRANSFER] = "transfer",
 	[RCHAR_OBJ_RNDV] = "rendezvous",
+	[RCHAR_OBJ_SINK] = "sink",
 	[RCHAR_OBJ_PSK] = "key",
 	[RCHAR_OBJ_BOUNCE] = "bounce",
 };

@@ -165,6 +165,13 @@ static void lane_sq_fail(struct rchar_sq *sq, enum rchar_reason reason)
 	rchar_lane_fail(container_of(sq, struct rchar_lane, sq), reason);
 }
 
+static void sinks_ready(struct rchar_sinks *sinks)
+{
+	struct rchar_lane *lane = container_of(sinks, struct rchar_lane, onesided.sinks);
+
+	lane->ops->sinks_ready(lane);
+}
+
 /**
  * rchar_lane_create() - create a lane without a connection
  * @link: the link of the lane. The lane takes over a reference, which &rchar_lane_ops.release
@@ -210,6 +217,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	lane->sq.fail = lane_sq_fail;
 	for (i = 0; i < RCHAR_MRS_KINDS; i++)
 		rchar_mrs_init(&lane->mrs[i], &lane->sq);
+	rchar_sinks_init(&lane->onesided.sinks, &lane->sq, rchar_lane_wq, sinks_ready);
 	INIT_WORK(&lane->teardown, teardown_work);
 	INIT_WORK(&lane->connect_work, lane_connect_work);
 	INIT_WORK(&lane->adopt_work, adopt_work);
@@ -321,6 +329,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_MANY], lane->pd, 0);
 	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_ONE], lane->pd,
 			min_t(u32, RCHAR_MR_PAGES, limits->reg_pages));
+	rchar_sinks_setup(&lane->onesided.sinks, lane->pd, limits);
 	ret = rchar_inject_verbs();
 	if (ret)
 		return ret;
@@ -400,6 +409,7 @@ static void lane_drain(struct rchar_lane *lane)
 	cancel_work_sync(&lane->break_work);
 	cancel_work_sync(&lane->tx.seal_work);
 	cancel_delayed_work_sync(&lane->tx.retry_work);
+	rchar_sinks_stop(&lane->onesided.sinks);
 	if (lane->cm_id->qp)
 		end_qp(lane);
 	rchar_lane_tx_drained(lane);
@@ -432,6 +442,7 @@ static void teardown_work(struct work_struct *work)
 		lane_drain(lane);
 	for (i = 0; lane->pd && i < RCHAR_MRS_KINDS; i++)
 		rchar_mrs_gone(&lane->mrs[i]);
+	rchar_sinks_gone(&lane->onesided.sinks);
 	if (id->qp)
 		rdma_destroy_qp(id);
 	/* Let the link reconnect now; the rest may take longer. */

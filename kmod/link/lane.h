@@ -21,6 +21,7 @@
 #include "proto/seal.h"
 #include "proto/state.h"
 #include "rxbuf.h"
+#include "sink.h"
 #include "sq.h"
 #include "txbuf.h"
 
@@ -43,6 +44,7 @@ struct rchar_sealbuf;
  * @introduce: fill in &rchar_lane.self, the private data for the peer
  * @seal: encrypted lane: &rchar_lane_tx.seal_work runs, because a large frame waits
  * @retry: &rchar_lane_tx.retry_work runs: DMA mappings were exhausted, and may be back
+ * @sinks_ready: a READ that waits for a sink may be posted
  * @established: initiator: the reply arrived, and &rchar_lane.peer holds it. CM event handler.
  * @connect: initiator: the route is resolved; acceptor: the request is not refused. Runs in
  *	     &rchar_lane.connect_work.
@@ -62,6 +64,7 @@ struct rchar_lane_ops {
 	void (*introduce)(struct rchar_lane *lane);
 	void (*seal)(struct rchar_lane *lane);
 	void (*retry)(struct rchar_lane *lane);
+	void (*sinks_ready)(struct rchar_lane *lane);
 	void (*established)(struct rchar_lane *lane);
 	void (*connect)(struct rchar_lane *lane);
 	void (*adopt)(struct rchar_lane *lane);
@@ -143,7 +146,8 @@ struct rchar_lane_rx {
  * @entry: entry of rchar_lane_onesided.idle or rchar_lane_onesided.busy
  * @cqe: completion
  * @io: the operation that the request belongs to; NULL while idle
- * @nr: number of mapped entries of @sge
+ * @sink: the memory region of @sge, if the READ registers one; otherwise NULL
+ * @nr: number of mapped entries of @sge; 0 with @sink
  * @sge: mapped local memory
  * @rdma: the request, for a READ or WRITE
  * @atomic: the request, for an atomic operation
@@ -152,6 +156,7 @@ struct rchar_onesided_wr {
 	struct list_head entry;
 	struct ib_cqe cqe;
 	struct rchar_io *io;
+	struct rchar_sink *sink;
 	int nr;
 	struct ib_sge sge[RCHAR_ONESIDED_SGE];
 	union {
@@ -171,6 +176,7 @@ struct rchar_onesided_wr {
  * @unmapped: the last request found no DMA mapping
  * @unmapped_at: jiffies of the first of those requests
  * @tried_at: jiffies of the last of them
+ * @sinks: memory regions for READs, where those need one
  */
 struct rchar_lane_onesided {
 	struct list_head idle;
@@ -181,6 +187,7 @@ struct rchar_lane_onesided {
 	bool unmapped;
 	unsigned long unmapped_at;
 	unsigned long tried_at;
+	struct rchar_sinks sinks;
 };
 
 /**

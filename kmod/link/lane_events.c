@@ -112,6 +112,11 @@ static void lane_retry(struct rchar_lane *lane)
 	rchar_onesided_pump(lane->flow);
 }
 
+static void lane_sinks_ready(struct rchar_lane *lane)
+{
+	rchar_onesided_pump(lane->flow);
+}
+
 /* ---- teardown ---- */
 
 static void lane_detach(struct rchar_lane *lane)
@@ -131,6 +136,7 @@ const struct rchar_lane_ops rchar_lane_events = {
 	.introduce = rchar_handshake_introduce,
 	.seal = rchar_flow_seal,
 	.retry = lane_retry,
+	.sinks_ready = lane_sinks_ready,
 	.established = rchar_handshake_established,
 	.connect = rchar_cm_connect,
 	.adopt = rchar_link_admit,

@@ -13,6 +13,8 @@
  * RCHAR_MRS_ONE, the drain, and the registration before the last frame that has room.
  */
 #define EXTRA_WR (RCHAR_MR_BATCH + 3)
+/* Those before a READ that registers its sink. */
+#define SINK_WR	 2
 /* With fewer frames and one-sided requests a lane is not worth having; no adapter is known. */
 #define WR_MIN	 23
 
@@ -22,11 +24,24 @@ static u32 said(int value, enum rchar_limit limit)
 	return min_t(u32, max(value, 0), rchar_inject_limit(limit));
 }
 
+/*
+ * READs, if they need keys: each registers its sink. What is not registered, or not in a queue so
+ * short, moves in frames.
+ */
+static void fit_sinks(struct rchar_limits *l, u32 wr)
+{
+	l->sink_pages = min_t(u32, l->reg_pages, RCHAR_SINK_PAGES);
+	l->sinks = min_t(u32, l->reads_out, (wr - EXTRA_WR - WR_MIN) / SINK_WR);
+	l->reads = l->sink_pages > 1 && l->sinks;
+	if (!l->reads)
+		l->sinks = 0;
+}
+
 /* Divide the send queue; half of the completion queue is for each queue. */
 static void share_queues(struct rchar_limits *l, u32 wr, u16 depth)
 {
 	u32 most = depth + RCHAR_LANE_ONESIDED;
-	u32 left = min(wr - EXTRA_WR, most);
+	u32 left = min(wr - EXTRA_WR - SINK_WR * l->sinks, most);
 
 	l->onesided = left * RCHAR_LANE_ONESIDED / most;
 	l->frames = left - l->onesided;
@@ -113,7 +128,6 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 		return too_low(dev, "max_qp_wr", wr, EXTRA_WR + WR_MIN);
 	if (cqe / 2 < EXTRA_WR + WR_MIN)
 		return too_low(dev, "max_cqe", cqe, 2 * (EXTRA_WR + WR_MIN));
-	share_queues(limits, min(wr, cqe / 2), depth);
 	fit_frames(limits, send_sge, recv_sge);
 	limits->read_sge = clamp_t(u32, said(attrs->max_sge_rd, RCHAR_LIMIT_SGE_RD), 1,
 				   limits->write_sge);
@@ -123,10 +137,13 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 				  said(attrs->max_qp_init_rd_atom, RCHAR_LIMIT_QP_INIT_RD_ATOM),
 				  RCHAR_LANE_RD_ATOMIC);
 	fit_registrations(limits, dev);
+	limits->iwarp = rdma_protocol_iwarp(dev, port);
+	limits->reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
+	if (!limits->reads)
+		fit_sinks(limits, min(wr, cqe / 2));
+	share_queues(limits, min(wr, cqe / 2), depth);
 	/* The pool counts with &ib_cq.cqe, which ocrdma_create_cq() does not set. */
 	limits->own_cq = dev->ops.driver_id == RDMA_DRIVER_OCRDMA;
-	limits->iwarp = rdma_protocol_iwarp(dev, port);
-	limits->keyless_reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
 	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&
 			  !limits->iwarp;
 	limits->executor = attrs->atomic_cap == IB_ATOMIC_GLOB ? U32_MAX : dev->index + 1;
@@ -146,5 +163,5 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
  */
 u32 rchar_limits_send_wr(const struct rchar_limits *limits)
 {
-	return limits->frames + limits->onesided + EXTRA_WR;
+	return limits->frames + limits->onesided + EXTRA_WR + SINK_WR * limits->sinks;
 }

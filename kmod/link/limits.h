@@ -6,6 +6,7 @@
 #ifndef RCHAR_LIMITS_H
 #define RCHAR_LIMITS_H
 
+#include <linux/sizes.h>
 #include <linux/types.h>
 
 struct ib_device;
@@ -16,6 +17,8 @@ struct ib_device;
 #define RCHAR_LANE_RD_ATOMIC 16
 /* One-sided work requests that may be in the send queue at once: all READs, and some WRITEs. */
 #define RCHAR_LANE_ONESIDED  20
+/* Most pages of a registered sink: what a READ may fetch in its turn, at any alignment. */
+#define RCHAR_SINK_PAGES     (SZ_256K / PAGE_SIZE + 1)
 /* SGEs of local memory in one one-sided work request. */
 #define RCHAR_ONESIDED_SGE   8
 
@@ -41,8 +44,10 @@ struct ib_device;
  *	      not 0: those of one device, or of all that are atomic with everything (IB_ATOMIC_GLOB)
  * @own_cq: the core's pool of completion queues cannot be used
  * @iwarp: the transport is iWARP
- * @keyless_reads: a READ may write to memory without a registered key. On iWARP it may not, because
- *		   the key of the sink is on the wire (RFC 5040, 5.2).
+ * @reads: the lane can READ
+ * @sinks: READs that the device has in flight at once with a registered sink, see link/sink.h;
+ *	   0: a READ may write to memory without a registered key
+ * @sink_pages: pages of a sink
  */
 struct rchar_limits {
 	u32 frame_size;
@@ -63,7 +68,9 @@ struct rchar_limits {
 	u32 executor;
 	bool own_cq;
 	bool iwarp;
-	bool keyless_reads;
+	bool reads;
+	u8 sinks;
+	u32 sink_pages;
 };
 
 int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 port, u16 depth);

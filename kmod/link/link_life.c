@@ -195,6 +195,7 @@ static void keepalive(struct rchar_lane *lane, enum rchar_reason reason)
 	else if (silent >= interval * 3 / 4)
 		rchar_flow_control(lane->flow, lane, RCHAR_OP_PING);
 	trim_lane(lane, IDLE_MS);
+	rchar_sinks_trim(&lane->onesided.sinks);
 }
 
 /* Fail a lane that is UP while the other lanes have not come up in time. */

@@ -128,60 +128,94 @@ static enum dma_data_direction direction(const struct rchar_io *io)
 }
 
 /* Without effect when it has been done. */
-static void onesided_unmap(struct rchar_onesided_wr *r, struct ib_device *dev)
+static void onesided_unmap(struct rchar_onesided_wr *r, struct rchar_lane *lane)
 {
+	struct ib_device *dev = lane->cm_id->device;
+
+	if (r->sink)
+		rchar_sink_unmap(&lane->onesided.sinks, r->sink);
 	while (r->nr--)
 		rchar_dma_unmap(dev, r->sge[r->nr].addr, r->sge[r->nr].length, direction(r->io));
 	r->nr = 0;
 }
 
-/*
- * Map the next part of the operation, up to @len bytes. Returns the bytes mapped, fewer if the
- * mappings are exhausted; 0 on failure. A device that bounces has no large pieces contiguous.
- */
-static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
+static void onesided_advance(struct rchar_io *io, u32 len)
+{
+	io->pos += len;
+	while (len) {
+		u32 n = min(len, io->vecs[io->vec].bv_len - io->vec_at);
+
+		len -= n;
+		io->vec_at += n;
+		if (io->vec_at == io->vecs[io->vec].bv_len) {
+			io->vec++;
+			io->vec_at = 0;
+		}
+	}
+}
+
+/* Map up to @len bytes, as SGEs. A device that bounces has no large pieces contiguous. */
+static u32 map_sges(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
 {
 	struct ib_device *dev = lane->cm_id->device;
 	int max = r->io->write ? lane->limits.write_sge : lane->limits.read_sge;
 	u32 piece = lane->limits.direct_dma ? U32_MAX : RCHAR_CHUNK_SIZE;
-	struct rchar_io *io = r->io;
-	u32 done = 0;
+	const struct bio_vec *v = &r->io->vecs[r->io->vec];
+	u32 done = 0, at = r->io->vec_at;
 
 	for (r->nr = 0; done < len && r->nr < max; r->nr++) {
-		const struct bio_vec *v = &io->vecs[io->vec];
 		struct ib_sge *sge = &r->sge[r->nr];
 
-		sge->length = min3(len - done, v->bv_len - io->vec_at, piece);
+		sge->length = min3(len - done, v->bv_len - at, piece);
 		sge->lkey = lane->pd->local_dma_lkey;
-		if (rchar_dma_map_page(dev, v->bv_page, v->bv_offset + io->vec_at, sge->length,
-				       direction(io), &sge->addr))
+		if (rchar_dma_map_page(dev, v->bv_page, v->bv_offset + at, sge->length,
+				       direction(r->io), &sge->addr))
 			break;
 		done += sge->length;
-		io->vec_at += sge->length;
-		if (io->vec_at == v->bv_len) {
-			io->vec++;
-			io->vec_at = 0;
+		at += sge->length;
+		if (at == v->bv_len) {
+			v++;
+			at = 0;
 		}
 	}
 	return done;
 }
 
+/*
+ * Map the next part of the operation, up to @len bytes. Returns the bytes mapped, fewer if the
+ * mappings are exhausted; 0 on failure.
+ */
+static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
+{
+	const struct rchar_io *io = r->io;
+
+	if (!r->sink)
+		return map_sges(r, lane, len);
+	r->sge[0].length = rchar_sink_map(&lane->onesided.sinks, r->sink, &io->vecs[io->vec],
+					  io->vec_at, len);
+	return r->sge[0].length;
+}
+
 static void rdma_done(struct ib_cq *cq, struct ib_wc *wc);
 
-static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
+/* Returns the first request of the chain that ends with the operation's. */
+static const struct ib_send_wr *onesided_fill_wr(struct rchar_onesided_wr *r,
+						 struct rchar_lane *lane, u64 addr, u32 key)
 {
 	const struct rchar_io *io = r->io;
 	struct ib_send_wr wr = {
 		.wr_cqe = &r->cqe,
 		.sg_list = r->sge,
-		.num_sge = r->nr,
+		.num_sge = r->sink ? 1 : r->nr,
 		.opcode = io->write ? IB_WR_RDMA_WRITE : IB_WR_RDMA_READ,
 		.send_flags = IB_SEND_SIGNALED,
 	};
 
 	if (!io->atomic) {
 		r->rdma = (struct ib_rdma_wr){ .wr = wr, .remote_addr = addr, .rkey = key };
-		return;
+		if (!r->sink)
+			return &r->rdma.wr;
+		return rchar_sink_chain(&lane->onesided.sinks, r->sink, &r->rdma);
 	}
 	wr.opcode = io->atomic == RCHAR_ATOMIC_ADD ? IB_WR_ATOMIC_FETCH_AND_ADD :
 						     IB_WR_ATOMIC_CMP_AND_SWP;
@@ -192,6 +226,7 @@ static void onesided_fill_wr(struct rchar_onesided_wr *r, u64 addr, u32 key)
 		.compare_add = io->atomic == RCHAR_ATOMIC_ADD ? io->operand : io->compare,
 		.swap = io->operand,
 	};
+	return &r->atomic.wr;
 }
 
 /* A lane that gets no DMA mapping for so long ends the operations that need one. */
@@ -220,9 +255,50 @@ static void onesided_unmapped(struct rchar_lane *lane, struct rchar_io *io)
 	io->tries = TRIES_MAX;
 }
 
+/* Also without effect when it has been done. */
+static void put_sink(struct rchar_lane *lane, struct rchar_onesided_wr *r)
+{
+	if (r->sink)
+		rchar_sink_put(&lane->onesided.sinks, r->sink);
+	r->sink = NULL;
+}
+
+/* Must a READ wait until there is a sink? If none can be had for long, its operation fails. */
+static bool lacks_sink(struct rchar_lane *lane, struct rchar_onesided_wr *r)
+{
+	if (r->io->write || r->io->atomic || !lane->limits.sinks)
+		return false;
+	r->sink = rchar_sink_get(&lane->onesided.sinks);
+	if (!r->sink && rchar_sinks_hopeless(&lane->onesided.sinks)) {
+		r->io->failed = true;
+		r->io->tries = TRIES_MAX;
+	}
+	return !r->sink;
+}
+
+static void onesided_idle(struct rchar_lane *lane, struct rchar_onesided_wr *r)
+{
+	put_sink(lane, r);
+	r->io = NULL;
+	list_move(&r->entry, &lane->onesided.idle);
+}
+
+/* A request has left the send queue, or the device has not taken it. */
+static void onesided_unpost(struct rchar_lane *lane, struct rchar_onesided_wr *r)
+{
+	struct rchar_io *io = r->io;
+
+	onesided_unmap(r, lane);
+	onesided_idle(lane, r);
+	lane->onesided.used--;
+	lane->onesided.reads -= !io->write;
+	rchar_sq_end(&lane->sq);
+	io->outstanding--;
+}
+
 /*
  * Post one work request of an operation. Returns its bytes; 0 if the lane or operation failed, or
- * if mappings are exhausted.
+ * if mappings or sinks are exhausted.
  */
 static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
@@ -231,36 +307,37 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	u64 offset = io->offset + io->pos, block = 1ULL << io->keys->shift;
 	u32 len = min3((u64)request_max(lane->flow, io), (u64)io->len - io->pos,
 		       block - (offset & (block - 1)));
-	const struct ib_send_wr *bad;
+	const struct ib_send_wr *wr, *bad;
 
 	r->io = io;
+	if (lacks_sink(lane, r)) {
+		r->io = NULL;
+		return 0;
+	}
 	len = onesided_map(r, lane, len);
 	if (!len) {
-		r->io = NULL;
+		onesided_idle(lane, r);
 		onesided_unmapped(lane, io);
 		return 0;
 	}
 	lane->onesided.unmapped = false;
 	r->cqe.done = rdma_done;
-	onesided_fill_wr(r, offset & (block - 1), rchar_keys_at(io->keys, offset));
+	wr = onesided_fill_wr(r, lane, offset & (block - 1), rchar_keys_at(io->keys, offset));
+	bad = wr;
 	rchar_sq_begin(&lane->sq);
 	list_move_tail(&r->entry, &lane->onesided.busy);
 	lane->onesided.used++;
 	lane->onesided.reads += !io->write;
 	io->outstanding++;
-	io->pos += len;
-	if (!rchar_inject(RCHAR_FAULT_POST_SEND) && !ib_post_send(lane->sq.qp, &r->rdma.wr, &bad))
+	onesided_advance(io, len);
+	if (!rchar_inject(RCHAR_FAULT_POST_SEND) && !ib_post_send(lane->sq.qp, wr, &bad))
 		return len;
-	io->outstanding--;
-	rchar_sq_end(&lane->sq);
-	lane->onesided.used--;
-	lane->onesided.reads -= !io->write;
-	list_move(&r->entry, &lane->onesided.idle);
-	onesided_unmap(r, lane->cm_id->device);
-	r->io = NULL;
 	io->failed = true;
 	lane->sq.open = false;
 	rchar_lane_fail(lane, RCHAR_REASON_QP_ERROR);
+	/* When the device has taken the registration only, rchar_onesided_reap() ends the rest. */
+	if (bad == wr)
+		onesided_unpost(lane, r);
 	return 0;
 }
 
@@ -297,7 +374,9 @@ static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
 {
 	if (hopeless(io))
 		return -EIO;
-	return io->atomic && !lane->limits.atomics ? -EOPNOTSUPP : 0;
+	if (io->atomic)
+		return lane->limits.atomics ? 0 : -EOPNOTSUPP;
+	return io->write || lane->limits.reads ? 0 : -EOPNOTSUPP;
 }
 
 /*
@@ -470,13 +549,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	struct rchar_io *io = r->io;
 
 	lockdep_assert_held(&flow->lock);
-	onesided_unmap(r, lane->cm_id->device);
-	r->io = NULL;
-	list_move(&r->entry, &lane->onesided.idle);
-	lane->onesided.used--;
-	lane->onesided.reads -= !io->write;
-	rchar_sq_end(&lane->sq);
-	io->outstanding--;
+	onesided_unpost(lane, r);
 	if (status != IB_WC_SUCCESS) {
 		io->failed = true;
 		/* Posting more to this queue pair is useless. */
@@ -531,7 +604,7 @@ static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	/* With an IOMMU, this takes long; nobody else uses the request yet. */
 	if (r->io)
-		onesided_unmap(r, lane->cm_id->device);
+		onesided_unmap(r, lane);
 	if (READ_ONCE(lane->tx.unmapped))
 		rchar_flow_retry(flow, lane);
 	spin_lock_bh(&flow->lock);

@@ -215,8 +215,7 @@ static u64 block_count(const struct rchar_region *region, u8 shift)
 /*
  * What must this kernel execute, as the devices cannot? On an encrypted link everything, because
  * keys of memory are no secret there. Where the exporter's device registers no memory, or less than
- * the region, also everything. Over iWARP reads, because the importer would have to register its
- * own memory for each.
+ * the region, also everything. Reads, where a lane like this one cannot READ.
  */
 static u8 choose_calls(const struct rchar_lane *lane, const struct rchar_region *region)
 {
@@ -225,7 +224,7 @@ static u8 choose_calls(const struct rchar_lane *lane, const struct rchar_region 
 	if (lane->encrypted || !lane->limits.reg_pages || !lane->limits.direct_dma ||
 	    block_count(region, block_shift(lane)) > blocks_max)
 		return RCHAR_BY_CALL_FLAGS;
-	return lane->limits.keyless_reads ? 0 : RCHAR_BY_CALL_READ;
+	return lane->limits.reads ? 0 : RCHAR_BY_CALL_READ;
 }
 
 static int export_map(struct rchar_export *export, struct rchar_lane *lane)

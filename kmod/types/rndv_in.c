@@ -109,11 +109,11 @@ static bool rndv_in_hold(struct rchar_rndv_in *b)
 	return b->held;
 }
 
-/* Can the lane's device READ into memory without a registered key? */
-static bool keyless_reads(struct rchar_rndv_in *b)
+/* Can the lane READ? */
+static bool rndv_in_may_read(struct rchar_rndv_in *b)
 {
 	struct rchar_lane *lane = rchar_flow_get_lane(b->session->flow);
-	bool ok = !lane || lane->limits.keyless_reads;
+	bool ok = !lane || lane->limits.reads;
 
 	if (lane)
 		rchar_lane_put(lane);
@@ -181,7 +181,7 @@ static void rndv_in_work(struct work_struct *work)
 	spin_lock_bh(&b->session->lock);
 	WRITE_ONCE(b->state, WORKING);
 	spin_unlock_bh(&b->session->lock);
-	if (!keyless_reads(b) || !rndv_in_hold(b) || !make_room(b)) {
+	if (!rndv_in_may_read(b) || !rndv_in_hold(b) || !make_room(b)) {
 		rndv_in_end(b, false);
 	} else {
 		/*
@@ -312,7 +312,7 @@ ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader
 	spin_unlock_bh(&session->lock);
 	if (!b)
 		return 0;
-	if (!signal_pending(current) && keyless_reads(b))
+	if (!signal_pending(current) && rndv_in_may_read(b))
 		t = rndv_in_pin(b, to);
 	if (!t) {
 		spin_lock_bh(&session->lock);

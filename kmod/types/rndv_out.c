@@ -445,8 +445,8 @@ ssize_t rchar_rndv_write(struct rchar_session *session, struct iov_iter *from, u
 	b->owner.gone = rndv_lane_gone;
 	b->session = session;
 	b->lane = rchar_flow_get_lane(session->flow);
-	/* Over iWARP the peer would refuse: see keyless_reads() in rndv_in.c. */
-	if (!b->lane || !b->lane->limits.keyless_reads || rchar_mrs_pages(rndv_out_mrs_of(b)) < 2)
+	/* A peer with such a device would refuse: see rndv_in_may_read() in rndv_in.c. */
+	if (!b->lane || !b->lane->limits.reads || rchar_mrs_pages(rndv_out_mrs_of(b)) < 2)
 		goto out;
 	/* An unaligned buffer needs one page more. */
 	len = min_t(u32, len, (rchar_mrs_pages(rndv_out_mrs_of(b)) - 1) * PAGE_SIZE);

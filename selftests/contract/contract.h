@@ -49,6 +49,7 @@ struct call {
 void sh(const char *cmd);
 bool encrypted(void);
 bool device_lacks(const char *limit);
+long long device_limit(const char *limit);
 void pair_flags(int *cli, int cli_flags, int *srv, int srv_flags);
 void pair(int *cli, int *srv);
 void new_pair(int *cli, int *srv, const char *type, const char *listen_settings,

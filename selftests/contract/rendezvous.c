@@ -8,8 +8,13 @@
 /* The reader declines, or nobody offers: everything comes in frames. */
 static bool copies_all(void)
 {
-	return encrypted() || device_lacks("keyless_reads") ||
-	       device_lacks("max_fast_reg_page_list_len");
+	return encrypted() || device_lacks("max_fast_reg_page_list_len");
+}
+
+/* The device registers so little at once that a large write is many pieces. */
+static bool pieces_are_small(void)
+{
+	return device_limit("max_fast_reg_page_list_len") * 4096 < PIECE;
 }
 
 /* Reads to the end of the file; what comes must be the stream from its beginning. */
@@ -318,12 +323,13 @@ TEST(a_large_write_goes_to_a_waiting_readers_memory)
 			CHECK(has_pattern(in + 5, 4090, pos));
 			CHECK(has_pattern(in + 4099, HALF - 4090, pos + 4090));
 		} else {
-			CHECK(copies_all());
+			CHECK(copies_all() || pieces_are_small());
 			read_exactly(r.fd, HALF - r.ret);
 		}
 		CHECK(waiting_bytes(r.fd) == 0);
 	}
-	CHECK(rndv_placed() == (copies_all() ? 0 : 20));
+	CHECK(pieces_are_small() || rndv_placed() == (copies_all() ? 0 : 20));
+	CHECK(copies_all() || rndv_placed() > 0);
 }
 
 /* The first read() gets what there is room for, or what can be; the rest waits. */
@@ -349,7 +355,7 @@ static void comes_after_all(struct one_read *r, ssize_t first, ssize_t last)
 		r->ret = read(r->fd, in, PIECE - at);
 		CHECK(r->ret > 0 && has_pattern(in, r->ret, at));
 	}
-	CHECK(rndv_placed() == 0);
+	CHECK(pieces_are_small() || rndv_placed() == 0);
 	CHECK(waiting_bytes(r->fd) == 0);
 	CHECK(close(cli) == 0 && close(r->fd) == 0);
 	sh("rchar del here; rchar del there");
@@ -447,6 +453,8 @@ TEST(a_signal_in_a_large_read_loses_nothing)
 		CHECK(placed == 0);
 		return;
 	}
+	if (pieces_are_small())
+		return;
 	/* The next offer is as good as the first. The window may lag by a quarter. */
 	EVENTUALLY(write_room(c.fd) >= HALF);
 	sleep_in(&r);

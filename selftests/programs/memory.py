@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """memory.py export|import - a memory channel from Python: the exporter has it mapped and
-waits for a ring, the importer reads, writes and rings."""
+waits for a ring, the importer reads, writes and rings.
+memory.py scatter - the importer reads what it has written, into many pieces of memory of any
+length and alignment."""
 import fcntl
 import mmap
 import os
+import random
 import select
 import struct
 import sys
@@ -33,4 +36,24 @@ def import_():
     fcntl.ioctl(fd, NOTIFY, 77)
 
 
-{"export": export, "import": import_}[sys.argv[1]]()
+def scatter():
+    fd = os.open("/dev/rchar/pool", os.O_RDWR)
+    written = random.randbytes(8 << 20)
+    assert os.pwrite(fd, written, 0) == len(written)
+    memory = mmap.mmap(-1, 4 << 20)
+    for _ in range(100):
+        pieces, at = [], 0
+        for _ in range(random.randrange(1, 40)):
+            at += random.choice((0, 1, 8, 512, 4096 - at % 4096))
+            length = random.choice((1, 7, 4095, 4096, 8192, 100001, 300000))
+            if at + length > len(memory):
+                break
+            pieces.append(memoryview(memory)[at:at + length])
+            at += length
+        start = random.randrange(len(written) - at)
+        length = sum(len(p) for p in pieces)
+        assert os.preadv(fd, pieces, start) == length
+        assert b"".join(pieces) == written[start:start + length], start
+
+
+{"export": export, "import": import_, "scatter": scatter}[sys.argv[1]]()

@@ -63,7 +63,7 @@ python_mmap_and_pread() {
 reads_are_one_sided() {
 	local attribute
 
-	for attribute in keyless_reads max_fast_reg_page_list_len direct_dma; do
+	for attribute in max_fast_reg_page_list_len direct_dma; do
 		[ "$(cat $limits/$attribute)" != 0 ] || skip "as on this adapter, reads are calls ($attribute is 0)"
 	done
 }
@@ -260,7 +260,35 @@ operations_end_without_dma_mappings() {
 			dd bs=64k count=1 <&3 >/dev/null"
 }
 
-plan 22
+sinks() { on b "sed -n 's/^sink //p' ${limits%/*}/objects"; }
+no_sinks() { [ "$(sinks)" = 0 ]; }
+
+# As over iWARP: each READ registers its memory, however the program has laid it out. On an idle
+# link no memory region is left.
+reads_register_their_memory() {
+	local reader n=0
+
+	needs_test_build
+	reads_are_one_sided
+	on b "cat $limits/keyless_reads >/tmp/keyless; echo 0 >$limits/keyless_reads"
+	reset_link b
+	until_true is_state pool up b
+	on b python3 /root/programs/memory.py scatter &
+	reader=$!
+	until_true eval '[ "$(sinks)" -gt 1 ]'
+	while kill -0 $reader 2>/dev/null && [ $n -lt 5 ]; do
+		until_moving b pool rx_bytes $reader
+		reset_link b || true	# it may be down
+		n=$((n + 1))
+	done
+	wait $reader
+	until_true no_sinks
+	on b "cat /tmp/keyless >$limits/keyless_reads"
+	reset_link b
+	until_true is_state pool up b
+}
+
+plan 23
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -273,6 +301,7 @@ run python_mmap_and_pread
 run descriptors_are_inherited
 run no_frames_for_bytes
 run rchar_perf_measures
+run reads_register_their_memory
 run operations_wait_for_dma_mappings
 run operations_end_without_dma_mappings
 run resets_lose_nothing
