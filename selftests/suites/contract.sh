@@ -8,14 +8,15 @@ encrypt() {
 	mkdir -p /tmp/encrypted
 	(umask 077; rchar key gen >/tmp/encrypted/key)
 	cat >/tmp/encrypted/rchar <<'EOF'
-#!/bin/bash
-# A test that failed has had the keys deleted.
-/usr/bin/rchar key add k /tmp/encrypted/key 2>/dev/null
+#!/bin/sh
 case " $* " in
-*' add '*' listen '*) exec /usr/bin/rchar "$@" keys k encrypt on ;;
-*' add '*' connect '*) exec /usr/bin/rchar "$@" key k encrypt on ;;
+*' add '*' listen '*) set -- "$@" keys k encrypt on ;;
+*' add '*' connect '*) set -- "$@" key k encrypt on ;;
 *) exec /usr/bin/rchar "$@" ;;
 esac
+# A test that failed has had the keys deleted.
+/usr/bin/rchar key add k /tmp/encrypted/key 2>/dev/null
+exec /usr/bin/rchar "$@"
 EOF
 	chmod +x /tmp/encrypted/rchar
 	export PATH=/tmp/encrypted:$PATH ENCRYPTED=1
