@@ -60,7 +60,7 @@ static void unmap_from(struct rchar_sink *sink, struct ib_device *dev, unsigned 
 	}
 }
 
-/* Does more memory fit behind what is mapped? A memory region has no gaps within its pages. */
+/* Does more memory fit behind what is mapped? ib_sg_to_pages() ends where there is a gap. */
 static bool may_follow(const struct rchar_sink *sink, u32 offset)
 {
 	const struct scatterlist *last;
