@@ -81,7 +81,8 @@ a_device_that_cannot_connect_is_named() {
 		on b rchar add s stream connect 10.0.0.1 open-timeout 300ms
 		until_true is_reason s device-limits b
 		on b rchar show s | grep -q "dmesg"
-		on b dmesg | grep -q "rxe0: no connection: $attribute is 0, and at least [0-9]* is needed"
+		# The kernel prints ten such lines in five seconds.
+		until_true on b "dmesg | grep -q 'rxe0: no connection: $attribute is 0, and at least [0-9]* is needed'"
 		[ "$(on b rio open /dev/rchar/s rw)" = ETIMEDOUT ]
 		limit_of b $attribute 4294967295
 		until_true is_state s up b
