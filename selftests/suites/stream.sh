@@ -256,6 +256,7 @@ a_write_is_cut_into_frames() {
 
 # The network is slower than the programs, also on a busy host.
 priority_is_a_share_of_the_link() {
+	[ "${VM_RDMA:-}" != siw ] || skip "soft-iWARP completes a send that TCP has taken: frames wait there, in their order"
 	on b tc qdisc replace dev net0 root netem rate 10mbit limit 1000
 	endless_begin much '' ''
 	endless_begin little '' ''
