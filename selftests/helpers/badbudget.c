@@ -487,7 +487,7 @@ static void waiting(void)
 		push_open(&c, i, "few", RCHAR_TYPE_STREAM, 0);
 	push_all(&c);
 	measured("one_peer_leaves_sessions_of_others_room",
-		 !c.gone && !system("rchar show few | grep -q 'waiting 6'") &&
+		 !c.gone && BECOMES(!system("rchar show few | grep -q 'waiting 6'")) &&
 			 !system("rchar -w 60 add less stream connect [fd00::1]/few from [fd00::99] && "
 				 "[ \"$(rio open /dev/rchar/less rw)\" = ok ]"));
 	hang_up(&c);

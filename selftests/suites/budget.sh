@@ -132,6 +132,7 @@ closing_loses_nothing_when_the_host_is_full() {
 	echo 0 >/sys/module/rdma_char/parameters/host_memory
 	exec 9<&-
 	rchar del all
+	until_true eval '[ -z "$(rchar link)" ]'
 }
 
 run one_peer_leaves_sessions_of_others_room

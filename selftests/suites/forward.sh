@@ -189,7 +189,7 @@ unix_sockets_work_on_both_sides() {
 	# Somebody listens there: the second one may not take it away.
 	on b 'rchar-forward unix:/tmp/client /dev/rchar/u' 2>&1 | grep -q 'Address already in use'
 	# A socket that a killed one left behind, it may.
-	on b 'kill -9 $(cat /tmp/fwd.pid)'
+	on b 'kill -9 $(cat /tmp/fwd.pid); while kill -0 $(cat /tmp/fwd.pid) 2>/dev/null; do sleep 0.05; done'
 	start b fwd rchar-forward unix:/tmp/client /dev/rchar/u
 	until_true eval 'on b "echo again | socat -t 60 - unix:/tmp/client" | grep -q "$(echo again | md5sum)"'
 	stop b fwd
@@ -482,6 +482,18 @@ says() { # STATUS WORDS COMMAND...
 	[[ "$out" == *"$2"* ]] || { echo "'$out' lacks '$2'"; return 1; }
 }
 
+# What was started here polls the channel.
+awaits_sessions() { # NAME CHANNEL
+	local pid fd
+
+	pid=$(cat "/tmp/$1.pid")
+	for fd in /proc/"$pid"/fd/*; do
+		[ "$(readlink "$fd")" = "/dev/rchar/$2" ] || continue
+		! grep -qs "^tfd: *${fd##*/} " /proc/"$pid"/fdinfo/* || return 0
+	done
+	return 1
+}
+
 errors_are_clear() {
 	rchar add l stream listen 10.0.0.1
 	rchar add c stream connect 10.0.0.1/l
@@ -516,9 +528,11 @@ errors_are_clear() {
 	# A channel that is deleted ends what serves it, with its errno.
 	start a one rchar-forward /dev/rchar/l tcp:127.0.0.1:5
 	start a two rchar-exec l true
-	until_true eval '[ "$(rchar session | grep -c "channel l ")" = 2 ] || ls -l /proc/*/fd 2>/dev/null | grep -c "rchar/l" | grep -qx 2'
+	until_true awaits_sessions one l
+	until_true awaits_sessions two l
 	rchar del l
 	until_true eval '! kill -0 $(cat /tmp/one.pid) 2>/dev/null && ! kill -0 $(cat /tmp/two.pid) 2>/dev/null'
+	cat /tmp/one.log /tmp/two.log
 	grep -qx 'rchar-forward: /dev/rchar/l: No such device' /tmp/one.log
 	grep -qx 'rchar-exec: /dev/rchar/l: No such device' /tmp/two.log
 	rchar del all

@@ -305,6 +305,8 @@ link_reset_in_the_middle_loses_nothing() {
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	start_transfer b pipe
+	# That of the test before may not be gone.
+	until_true eval '[ "$(rchar link | grep -c ": from")" = 1 ]'
 	id=$(rchar link | sed -n 's/: from.*//p')
 	for i in 1 2 3 4 5; do
 		until_moving a pipe rx_bytes "$reader"

@@ -263,6 +263,16 @@ operations_end_without_dma_mappings() {
 sinks() { on b "sed -n 's/^sink //p' ${limits%/*}/objects"; }
 no_sinks() { [ "$(sinks)" = 0 ]; }
 
+# The limits of b's device count from its next connection on.
+connected_again() {
+	local before
+
+	before=$(counter b 'rchar -j link' connects)
+	reset_link b
+	until_true eval "[ \$(counter b 'rchar -j link' connects) -gt $before ]"
+	until_true is_state pool up b
+}
+
 # As over iWARP: each READ registers its memory, however the program has laid it out. On an idle
 # link no memory region is left.
 reads_register_their_memory() {
@@ -271,8 +281,7 @@ reads_register_their_memory() {
 	needs_test_build
 	reads_are_one_sided
 	on b "cat $limits/keyless_reads >/tmp/keyless; echo 0 >$limits/keyless_reads"
-	reset_link b
-	until_true is_state pool up b
+	connected_again
 	on b python3 /root/programs/memory.py scatter &
 	reader=$!
 	until_true eval '[ "$(sinks)" -gt 1 ]'
@@ -284,8 +293,7 @@ reads_register_their_memory() {
 	wait $reader
 	until_true no_sinks
 	on b "cat /tmp/keyless >$limits/keyless_reads"
-	reset_link b
-	until_true is_state pool up b
+	connected_again
 }
 
 plan 23
