@@ -77,6 +77,24 @@ ksft_test() ( # FUNCTION...
 	"$@"
 )
 
+# Links end after the commands that end them have returned. Those of the test before shall not be
+# this one's; but they may be down for good.
+no_link_ends() {
+	local host
+
+	for host in $(machines); do
+		timeout 2 on "$host" "rchar link 2>/dev/null | awk '
+			/^[0-9]*: / { theirs = /: from / }
+			/^ *state dying/ || (theirs && /^ *state down/) { ends = 1 }
+			END { exit ends }'" 2>/dev/null || return
+	done
+}
+settle() {
+	local end=$((SECONDS + 2))
+
+	until no_link_ends || [ $SECONDS -ge $end ]; do sleep 0.05; done
+}
+
 # What a test prints becomes diagnostic lines, shown when it fails.
 run() {
 	local name=$1 out ret ms start
@@ -89,6 +107,7 @@ run() {
 	}
 	out=$(mktemp)
 	ksft_skipped=$out.skipped ksft_notes=$out.notes
+	settle
 	start=${EPOCHREALTIME/./}
 	ksft_test "$@" >"$out" 2>&1 9>&1
 	ret=$?

@@ -482,14 +482,14 @@ says() { # STATUS WORDS COMMAND...
 	[[ "$out" == *"$2"* ]] || { echo "'$out' lacks '$2'"; return 1; }
 }
 
-# What was started here polls the channel.
+# What was started here has the channel open, and sleeps in poll() or epoll_wait().
 awaits_sessions() { # NAME CHANNEL
 	local pid fd
 
 	pid=$(cat "/tmp/$1.pid")
+	grep -q poll "/proc/$pid/wchan" || return
 	for fd in /proc/"$pid"/fd/*; do
-		[ "$(readlink "$fd")" = "/dev/rchar/$2" ] || continue
-		! grep -qs "^tfd: *${fd##*/} " /proc/"$pid"/fdinfo/* || return 0
+		[ "$(readlink "$fd")" != "/dev/rchar/$2" ] || return 0
 	done
 	return 1
 }

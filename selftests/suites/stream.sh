@@ -233,6 +233,8 @@ a_write_is_cut_into_frames() {
 
 	rchar add cut stream listen 10.0.0.1
 	on b rchar -w $limit add cut stream connect 10.0.0.1 frame 4k
+	# That of the test before may not be gone.
+	until_true eval '[ "$(on b rchar link | grep -c ": to")" = 1 ]'
 	sha256sum </dev/rchar/cut >/tmp/cut.sum &
 	reader=$!
 	read -r -a frames < <(on b 'head -c 1048576 /dev/urandom >/tmp/cut
