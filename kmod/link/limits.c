@@ -25,8 +25,8 @@ static u32 said(int value, enum rchar_limit limit)
 }
 
 /*
- * READs, if they need keys: each registers its sink. What is not registered, or not in a queue so
- * short, moves in frames.
+ * READs that need a key of their sink, and register it. A device that cannot, or whose send queue
+ * has no room for the registrations, never READs.
  */
 static void fit_sinks(struct rchar_limits *l, u32 wr)
 {
@@ -128,6 +128,7 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 		return too_low(dev, "max_qp_wr", wr, EXTRA_WR + WR_MIN);
 	if (cqe / 2 < EXTRA_WR + WR_MIN)
 		return too_low(dev, "max_cqe", cqe, 2 * (EXTRA_WR + WR_MIN));
+	wr = min(wr, cqe / 2);
 	fit_frames(limits, send_sge, recv_sge);
 	limits->read_sge = clamp_t(u32, said(attrs->max_sge_rd, RCHAR_LIMIT_SGE_RD), 1,
 				   limits->write_sge);
@@ -140,8 +141,8 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 	limits->iwarp = rdma_protocol_iwarp(dev, port);
 	limits->reads = !limits->iwarp && rchar_inject_limit(RCHAR_LIMIT_KEYLESS_READS);
 	if (!limits->reads)
-		fit_sinks(limits, min(wr, cqe / 2));
-	share_queues(limits, min(wr, cqe / 2), depth);
+		fit_sinks(limits, wr);
+	share_queues(limits, wr, depth);
 	/* The pool counts with &ib_cq.cqe, which ocrdma_create_cq() does not set. */
 	limits->own_cq = dev->ops.driver_id == RDMA_DRIVER_OCRDMA;
 	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&

@@ -92,10 +92,27 @@ void rchar_mrs_gone(struct rchar_mrs *mrs)
 
 /* ---- one region ---- */
 
+/**
+ * rchar_mr_alloc() - allocate a memory region that work requests register
+ * @pd: protection domain
+ * @pages: pages that the region will have at most; the device has as many
+ *
+ * Context: process.
+ * Return: the region, or the ERR_PTR() of ib_alloc_mr().
+ */
+struct ib_mr *rchar_mr_alloc(struct ib_pd *pd, u32 pages)
+{
+	u32 max = pd->device->attrs.max_fast_reg_page_list_len;
+
+	if (rchar_inject_verbs())
+		return ERR_PTR(-ENOMEM);
+	/* One page more than is used, as in rchar_mrs_setup(). */
+	return ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, min_t(u32, pages + 1, max));
+}
+
 /* Allocating a region may require a command to the device, so the pool keeps unused regions. */
 static struct ib_mr *mr_get(struct rchar_mrs *mrs, unsigned int pages)
 {
-	u32 max = mrs->pd->device->attrs.max_fast_reg_page_list_len;
 	struct ib_mr *mr = list_first_entry_or_null(&mrs->pool, struct ib_mr, qp_entry);
 
 	if (mr) {
@@ -103,11 +120,7 @@ static struct ib_mr *mr_get(struct rchar_mrs *mrs, unsigned int pages)
 		mrs->nr_pool--;
 		return mr;
 	}
-	if (rchar_inject_verbs())
-		return ERR_PTR(-ENOMEM);
-	/* One page more than is used, as in rchar_mrs_setup(). */
-	return ib_alloc_mr(mrs->pd, IB_MR_TYPE_MEM_REG,
-			   mrs->pool_pages ?: min_t(u32, pages + 1, max));
+	return rchar_mr_alloc(mrs->pd, rchar_mrs_pages(mrs) ?: pages);
 }
 
 static void mr_unmap_pages(struct rchar_mrs *mrs, struct rchar_mr *m)

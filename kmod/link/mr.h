@@ -86,6 +86,7 @@ void rchar_mrs_setup(struct rchar_mrs *mrs, struct ib_pd *pd, u32 pool_pages);
 void rchar_mrs_gone(struct rchar_mrs *mrs);
 u32 rchar_mrs_pages(const struct rchar_mrs *mrs);
 
+struct ib_mr *rchar_mr_alloc(struct ib_pd *pd, u32 pages);
 int rchar_mr_map(struct rchar_mrs *mrs, struct rchar_mr *m, struct page **pages, unsigned int n,
 		 u32 offset, size_t len, enum dma_data_direction dir);
 int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n, int access);

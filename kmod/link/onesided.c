@@ -116,9 +116,7 @@ int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 
 static void onesided_restart(struct rchar_io *io)
 {
-	io->pos = 0;
-	io->vec = 0;
-	io->vec_at = 0;
+	io->iter = (struct bvec_iter){ .bi_size = io->len };
 	io->failed = false;
 }
 
@@ -139,44 +137,26 @@ static void onesided_unmap(struct rchar_onesided_wr *r, struct rchar_lane *lane)
 	r->nr = 0;
 }
 
-static void onesided_advance(struct rchar_io *io, u32 len)
-{
-	io->pos += len;
-	while (len) {
-		u32 n = min(len, io->vecs[io->vec].bv_len - io->vec_at);
-
-		len -= n;
-		io->vec_at += n;
-		if (io->vec_at == io->vecs[io->vec].bv_len) {
-			io->vec++;
-			io->vec_at = 0;
-		}
-	}
-}
-
 /* Map up to @len bytes, as SGEs. A device that bounces has no large pieces contiguous. */
 static u32 map_sges(struct rchar_onesided_wr *r, struct rchar_lane *lane, u32 len)
 {
 	struct ib_device *dev = lane->cm_id->device;
 	int max = r->io->write ? lane->limits.write_sge : lane->limits.read_sge;
 	u32 piece = lane->limits.direct_dma ? U32_MAX : RCHAR_CHUNK_SIZE;
-	const struct bio_vec *v = &r->io->vecs[r->io->vec];
-	u32 done = 0, at = r->io->vec_at;
+	struct bvec_iter iter = r->io->iter;
+	u32 done = 0;
 
 	for (r->nr = 0; done < len && r->nr < max; r->nr++) {
+		struct bio_vec v = mp_bvec_iter_bvec(r->io->vecs, iter);
 		struct ib_sge *sge = &r->sge[r->nr];
 
-		sge->length = min3(len - done, v->bv_len - at, piece);
+		sge->length = min3(len - done, v.bv_len, piece);
 		sge->lkey = lane->pd->local_dma_lkey;
-		if (rchar_dma_map_page(dev, v->bv_page, v->bv_offset + at, sge->length,
-				       direction(r->io), &sge->addr))
+		if (rchar_dma_map_page(dev, v.bv_page, v.bv_offset, sge->length, direction(r->io),
+				       &sge->addr))
 			break;
 		done += sge->length;
-		at += sge->length;
-		if (at == v->bv_len) {
-			v++;
-			at = 0;
-		}
+		bvec_iter_advance_single(r->io->vecs, &iter, sge->length);
 	}
 	return done;
 }
@@ -191,8 +171,7 @@ static u32 onesided_map(struct rchar_onesided_wr *r, struct rchar_lane *lane, u3
 
 	if (!r->sink)
 		return map_sges(r, lane, len);
-	r->sge[0].length = rchar_sink_map(&lane->onesided.sinks, r->sink, &io->vecs[io->vec],
-					  io->vec_at, len);
+	r->sge[0].length = rchar_sink_map(&lane->onesided.sinks, r->sink, io->vecs, io->iter, len);
 	return r->sge[0].length;
 }
 
@@ -255,14 +234,6 @@ static void onesided_unmapped(struct rchar_lane *lane, struct rchar_io *io)
 	io->tries = TRIES_MAX;
 }
 
-/* Also without effect when it has been done. */
-static void put_sink(struct rchar_lane *lane, struct rchar_onesided_wr *r)
-{
-	if (r->sink)
-		rchar_sink_put(&lane->onesided.sinks, r->sink);
-	r->sink = NULL;
-}
-
 /* Must a READ wait until there is a sink? If none can be had for long, its operation fails. */
 static bool lacks_sink(struct rchar_lane *lane, struct rchar_onesided_wr *r)
 {
@@ -278,7 +249,9 @@ static bool lacks_sink(struct rchar_lane *lane, struct rchar_onesided_wr *r)
 
 static void onesided_idle(struct rchar_lane *lane, struct rchar_onesided_wr *r)
 {
-	put_sink(lane, r);
+	if (r->sink)
+		rchar_sink_put(&lane->onesided.sinks, r->sink);
+	r->sink = NULL;
 	r->io = NULL;
 	list_move(&r->entry, &lane->onesided.idle);
 }
@@ -304,8 +277,8 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 {
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle,
 						       struct rchar_onesided_wr, entry);
-	u64 offset = io->offset + io->pos, block = 1ULL << io->keys->shift;
-	u32 len = min3((u64)request_max(lane->flow, io), (u64)io->len - io->pos,
+	u64 offset = io->offset + io->len - io->iter.bi_size, block = 1ULL << io->keys->shift;
+	u32 len = min3((u64)request_max(lane->flow, io), (u64)io->iter.bi_size,
 		       block - (offset & (block - 1)));
 	const struct ib_send_wr *wr, *bad;
 
@@ -329,7 +302,7 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	lane->onesided.used++;
 	lane->onesided.reads += !io->write;
 	io->outstanding++;
-	onesided_advance(io, len);
+	bvec_iter_advance(io->vecs, &io->iter, len);
 	if (!rchar_inject(RCHAR_FAULT_POST_SEND) && !ib_post_send(lane->sq.qp, wr, &bad))
 		return len;
 	io->failed = true;
@@ -399,7 +372,7 @@ static u32 post_next(struct rchar_lane *lane, struct rchar_io *io, struct list_h
 		onesided_restart(io);
 	if (!io->failed)
 		bytes = onesided_post_one(lane, io);
-	if (io->failed ? io->outstanding : io->pos == io->len)
+	if (io->failed ? io->outstanding : !io->iter.bi_size)
 		onesided_unqueue(io);
 	return bytes;
 }
@@ -561,7 +534,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	}
 	if (io->outstanding)
 		return NULL;
-	if (io->keys->error && (io->failed || io->pos < io->len)) {
+	if (io->keys->error && (io->failed || io->iter.bi_size)) {
 		onesided_unqueue(io);
 		io->error = io->keys->error;
 		return io;
@@ -584,7 +557,7 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 		make_ready(flow, io->keys, io->write);
 		return NULL;
 	}
-	return io->pos == io->len ? io : NULL;
+	return io->iter.bi_size ? NULL : io;
 }
 
 static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -655,6 +628,7 @@ void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io)
 	LIST_HEAD(ended);
 
 	spin_lock_bh(&flow->lock);
+	onesided_restart(io);
 	io->error = io->keys->error;
 	list_add_tail(&io->entry, io->error ? &ended : &queue_of(io)->ios);
 	make_ready(flow, io->keys, io->write);

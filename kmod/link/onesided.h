@@ -27,9 +27,7 @@ struct rchar_lane;
  * @offset: offset in the region
  * @len: bytes
  * @vecs: local memory of @len bytes; the pages of each vector are contiguous
- * @pos: bytes posted so far; flow->lock, like the fields below
- * @vec: index in @vecs that corresponds to @pos
- * @vec_at: offset in that vector
+ * @iter: what of @vecs is not posted yet; flow->lock, like the fields below
  * @outstanding: work requests in send queues
  * @failed: a work request failed: the whole operation restarts or ends
  * @tries: failures not caused by a lost connection: refused requests, and local memory that could
@@ -48,9 +46,7 @@ struct rchar_io {
 	u64 offset;
 	u32 len;
 	const struct bio_vec *vecs;
-	u32 pos;
-	u32 vec;
-	u32 vec_at;
+	struct bvec_iter iter;
 	u32 outstanding;
 	bool failed;
 	u8 tries;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "sink.h"
-#include <linux/bvec.h>
 #include <linux/slab.h>
 #include "base/chunk.h"
-#include "base/inject.h"
 #include "base/ledger.h"
 #include "base/trace.h"
 #include "dma.h"
+#include "mr.h"
 
 /* ---- one sink ---- */
 
@@ -32,14 +31,10 @@ static struct rchar_sink *sink_alloc(const struct rchar_sinks *sinks)
 	u32 pages = sinks->limits->sink_pages;
 	struct rchar_sink *sink;
 
-	if (rchar_inject_verbs())
-		return NULL;
 	sink = kzalloc(struct_size(sink, sg, pages), GFP_KERNEL | __GFP_NOWARN);
 	if (!sink)
 		return NULL;
-	/* One page more than is used, as in rchar_mrs_setup(). */
-	sink->mr = ib_alloc_mr(sinks->pd, IB_MR_TYPE_MEM_REG,
-			       min(pages + 1, sinks->pd->device->attrs.max_fast_reg_page_list_len));
+	sink->mr = rchar_mr_alloc(sinks->pd, pages);
 	if (IS_ERR(sink->mr)) {
 		kfree(sink);
 		return NULL;
@@ -73,30 +68,26 @@ static bool may_follow(const struct rchar_sink *sink, u32 offset)
 
 /* Map up to @len bytes. A device that bounces has no large pieces contiguous. */
 static void map_pieces(struct rchar_sinks *sinks, struct rchar_sink *sink,
-		       const struct bio_vec *vec, u32 at, u32 len)
+		       const struct bio_vec *vecs, struct bvec_iter iter, u32 len)
 {
 	u32 max = sinks->limits->direct_dma ? U32_MAX : RCHAR_CHUNK_SIZE;
 
 	while (len && sink->nr < sinks->limits->sink_pages) {
+		struct bio_vec v = mp_bvec_iter_bvec(vecs, iter);
+		u32 n = min3(len, v.bv_len, max - offset_in_page(v.bv_offset));
 		struct scatterlist *sg = &sink->sg[sink->nr];
-		u32 offset = vec->bv_offset + at;
-		u32 n = min3(len, vec->bv_len - at, max - offset_in_page(offset));
 		u64 addr;
 
-		if (!may_follow(sink, offset) ||
-		    rchar_dma_map_page(sinks->pd->device, vec->bv_page, offset, n, DMA_FROM_DEVICE,
-				       &addr))
+		if (!may_follow(sink, v.bv_offset) ||
+		    rchar_dma_map_page(sinks->pd->device, v.bv_page, v.bv_offset, n,
+				       DMA_FROM_DEVICE, &addr))
 			break;
-		sg_set_page(sg, vec->bv_page, n, offset);
+		sg_set_page(sg, v.bv_page, n, v.bv_offset);
 		sg_dma_address(sg) = addr;
 		sg_dma_len(sg) = n;
 		sink->nr++;
 		len -= n;
-		at += n;
-		if (at == vec->bv_len) {
-			vec++;
-			at = 0;
-		}
+		bvec_iter_advance_single(vecs, &iter, n);
 	}
 }
 
@@ -104,17 +95,17 @@ static void map_pieces(struct rchar_sinks *sinks, struct rchar_sink *sink,
  * rchar_sink_map() - map memory for a READ, and assign it to the memory region of a sink
  * @sinks: the sinks of the lane
  * @sink: the sink, from rchar_sink_get()
- * @vec: the memory; the pages of each vector are contiguous
- * @at: offset in @vec
- * @len: bytes wanted
+ * @vecs: the memory; the pages of each vector are contiguous
+ * @iter: where to begin
+ * @len: bytes wanted, at most what @iter has
  *
  * The region has no gaps: the bytes end where the memory has one within a page.
  *
  * Context: any but hard interrupt.
  * Return: bytes mapped, maybe fewer than @len; 0 when mappings are exhausted.
  */
-u32 rchar_sink_map(struct rchar_sinks *sinks, struct rchar_sink *sink, const struct bio_vec *vec,
-		   u32 at, u32 len)
+u32 rchar_sink_map(struct rchar_sinks *sinks, struct rchar_sink *sink, const struct bio_vec *vecs,
+		   struct bvec_iter iter, u32 len)
 {
 	struct ib_device *dev = sinks->pd->device;
 	struct ib_mr *mr = sink->mr;
@@ -123,7 +114,7 @@ u32 rchar_sink_map(struct rchar_sinks *sinks, struct rchar_sink *sink, const str
 
 	/* What begins within a page ends in one page more. */
 	len = min_t(u32, len, (sinks->limits->sink_pages - 1) * PAGE_SIZE);
-	map_pieces(sinks, sink, vec, at, len);
+	map_pieces(sinks, sink, vecs, iter, len);
 	if (!sink->nr)
 		return 0;
 	nr = ib_map_mr_sg(mr, sink->sg, sink->nr, NULL, PAGE_SIZE);
@@ -204,7 +195,7 @@ struct ib_send_wr *rchar_sink_chain(struct rchar_sinks *sinks, struct rchar_sink
 /* After a failure the next attempt comes so much later. */
 #define RETRY_MS 10
 
-/* A lane without any sink for so long ends the operations that need one. */
+/* A lane without any sink for so long ends the operations that need one, as without mappings. */
 #define FAILED_MS 10000
 
 /* May the work item allocate one more? */

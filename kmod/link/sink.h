@@ -10,14 +10,13 @@
 #ifndef RCHAR_SINK_H
 #define RCHAR_SINK_H
 
+#include <linux/bvec.h>
 #include <linux/list.h>
 #include <linux/scatterlist.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include "limits.h"
 #include "sq.h"
-
-struct bio_vec;
 
 /**
  * struct rchar_sink - the memory region of one READ
@@ -84,8 +83,8 @@ void rchar_sinks_gone(struct rchar_sinks *sinks);
 struct rchar_sink *rchar_sink_get(struct rchar_sinks *sinks);
 bool rchar_sinks_hopeless(const struct rchar_sinks *sinks);
 void rchar_sink_put(struct rchar_sinks *sinks, struct rchar_sink *sink);
-u32 rchar_sink_map(struct rchar_sinks *sinks, struct rchar_sink *sink, const struct bio_vec *vec,
-		   u32 at, u32 len);
+u32 rchar_sink_map(struct rchar_sinks *sinks, struct rchar_sink *sink, const struct bio_vec *vecs,
+		   struct bvec_iter iter, u32 len);
 void rchar_sink_unmap(struct rchar_sinks *sinks, struct rchar_sink *sink);
 struct ib_send_wr *rchar_sink_chain(struct rchar_sinks *sinks, struct rchar_sink *sink,
 				    struct ib_rdma_wr *read);
