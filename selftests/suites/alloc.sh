@@ -139,6 +139,46 @@ posting_receives_fails_at_random() { everything inject fail_post_recv 5 5; }
 mappings_fail_at_random() { everything inject fail_map 100 1100; }
 verbs_fail_at_random() { everything eval 'inject fail_verbs 5; inject fail_qp 1'; }
 
+times_failed() { echo $((many - $(cat "$debugfs/rdma_char/$1/times"))); } # FAULT
+
+# Where a READ registers its memory, as over iWARP, it waits for a memory region: until there is one,
+# or its device, its peer or its channel is gone.
+reads_wait_for_memory_regions() {
+	local way reader
+
+	for way in memory device peer channel; do
+		rchar add here memory listen 10.0.0.1 size 1m
+		dd if=/bin/busybox of=/dev/rchar/here bs=30000 count=1 conv=notrunc 2>/dev/null
+		echo 0 >$limits/keyless_reads
+		rchar -w $limit add there memory connect 10.0.0.1/here
+		# The exporter registers its region for this session.
+		exec 9</dev/rchar/there
+		inject fail_verbs 100
+		dd of=/tmp/piece bs=30000 count=1 <&9 2>/tmp/words &
+		reader=$!
+		until_true eval '[ "$(times_failed fail_verbs)" -ge 3 ]'
+		kill -0 $reader
+		[ "$way" != device ] || rdma-del
+		[ "$way" != peer ] || rchar del here
+		[ "$way" != channel ] || rchar del there
+		case $way in
+		peer|channel)
+			expect_status 1 wait $reader
+			no_faults
+			cat /tmp/words ;;
+		*)
+			no_faults
+			[ "$way" != device ] || rdma-add
+			wait $reader
+			cmp -n 30000 /bin/busybox /tmp/piece ;;
+		esac
+		exec 9<&-
+		echo 4294967295 >$limits/keyless_reads
+		rchar del all
+		until_true grep -qx 'sink 0' "$debugfs/rdma_char/objects"
+	done
+}
+
 # Either it is there and works, or the tool says why not and it is not there.
 channels_come_and_go_without_memory() {
 	local i made=0
@@ -194,6 +234,7 @@ run posting_sends_fails_at_random
 run posting_receives_fails_at_random
 run mappings_fail_at_random
 run verbs_fail_at_random
+run reads_wait_for_memory_regions
 run channels_come_and_go_without_memory
 run device_comes_back_without_memory
 echo "1..$ksft_n"
