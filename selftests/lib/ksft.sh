@@ -213,6 +213,8 @@ measured() {
 # reset_link HOST - break the link that a host has made; fails when it has none, or several
 reset_link() { on "$1" 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'; }
 
+connected_again() { [ "$(counter b 'rchar -j link' connects)" -gt "$1" ]; } # CONNECTS-BEFORE
+
 has_moved() { # HOST CHANNEL KEY BYTES-BEFORE [PROCESS]
 	[ "$(counter "$1" "rchar -j stats $2" "$3")" -gt "$4" ] ||
 		{ [ -n "${5:-}" ] && ! kill -0 "$5" 2>/dev/null; }

@@ -10,8 +10,8 @@ export HOME=/root
 start() { # HOST NAME COMMAND...
 	on "$1" "cd /tmp; HOME=/root setsid ${*:3} </dev/null >/tmp/$2.log 2>&1 & echo \$! >/tmp/$2.pid"
 }
-stop() { # HOST NAME
-	on "$1" "kill \$(cat /tmp/$2.pid) 2>/dev/null; while kill -0 \$(cat /tmp/$2.pid) 2>/dev/null; do sleep 0.05; done" || true
+stop() { # HOST NAME [-SIGNAL]
+	on "$1" "kill ${3:-} \$(cat /tmp/$2.pid) 2>/dev/null; while kill -0 \$(cat /tmp/$2.pid) 2>/dev/null; do sleep 0.05; done" || true
 }
 # A file of this host for b: 'on' has no standard input.
 give_b() { on b "echo $(base64 -w0 <"$1") | base64 -d >$2"; } # FILE PATH
@@ -189,7 +189,7 @@ unix_sockets_work_on_both_sides() {
 	# Somebody listens there: the second one may not take it away.
 	on b 'rchar-forward unix:/tmp/client /dev/rchar/u' 2>&1 | grep -q 'Address already in use'
 	# A socket that a killed one left behind, it may.
-	on b 'kill -9 $(cat /tmp/fwd.pid); while kill -0 $(cat /tmp/fwd.pid) 2>/dev/null; do sleep 0.05; done'
+	stop b fwd -KILL
 	start b fwd rchar-forward unix:/tmp/client /dev/rchar/u
 	until_true eval 'on b "echo again | socat -t 60 - unix:/tmp/client" | grep -q "$(echo again | md5sum)"'
 	stop b fwd
@@ -229,8 +229,6 @@ no_more_than_max_at_once() {
 	stop a echo
 	no_channel few
 }
-
-connected_again() { [ "$(counter b 'rchar -j link' connects)" -gt "$1" ]; } # CONNECTS-BEFORE
 
 a_lost_link_loses_nothing() {
 	local i reader connects

@@ -264,12 +264,12 @@ sinks() { on b "sed -n 's/^sink //p' ${limits%/*}/objects"; }
 no_sinks() { [ "$(sinks)" = 0 ]; }
 
 # The limits of b's device count from its next connection on.
-connected_again() {
+reconnect() {
 	local before
 
 	before=$(counter b 'rchar -j link' connects)
 	reset_link b
-	until_true eval "[ \$(counter b 'rchar -j link' connects) -gt $before ]"
+	until_true connected_again "$before"
 	until_true is_state pool up b
 }
 
@@ -281,7 +281,7 @@ reads_register_their_memory() {
 	needs_test_build
 	reads_are_one_sided
 	on b "cat $limits/keyless_reads >/tmp/keyless; echo 0 >$limits/keyless_reads"
-	connected_again
+	reconnect
 	on b python3 /root/programs/memory.py scatter &
 	reader=$!
 	until_true eval '[ "$(sinks)" -gt 1 ]'
@@ -293,7 +293,7 @@ reads_register_their_memory() {
 	wait $reader
 	until_true no_sinks
 	on b "cat /tmp/keyless >$limits/keyless_reads"
-	connected_again
+	reconnect
 }
 
 plan 23
