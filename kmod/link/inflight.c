@@ -15,6 +15,10 @@
 #define RTT_AGE_MAX    (60ull * NSEC_PER_SEC)
 /* Round trips measured while the first frames cross. */
 #define RTTS	       4
+/* Later ones are measured so often, with a frame that is alone in the send queue. */
+#define RTT_AGAIN_NS   (100ull * NSEC_PER_MSEC)
+/* The rate is measured until what may be in the send queue has been delivered, or for so long. */
+#define RATE_RTTS_MAX  8
 
 /**
  * rchar_inflight_init() - initialize an empty send queue
@@ -56,6 +60,18 @@ void rchar_inflight_queued(struct rchar_inflight *inflight, u32 bytes)
 	dql_queued(&inflight->device, bytes);
 }
 
+/*
+ * One round trip is enough for a rate that grows: it brings what the send queue may hold. Measured
+ * over so few frames, any other rate would be that of a group of completions.
+ */
+static bool rate_is_measured(const struct rchar_inflight *inflight, u64 elapsed)
+{
+	u64 rtt = max_t(u64, inflight->rtt_ns, RATE_NS_MIN);
+	u64 enough = max_t(u64, 2 * inflight->device.limit, inflight->path);
+
+	return elapsed >= rtt && (inflight->delivered >= enough || elapsed >= RATE_RTTS_MAX * rtt);
+}
+
 static void measure_rate(struct rchar_inflight *inflight, u32 bytes)
 {
 	u64 now, elapsed;
@@ -65,7 +81,7 @@ static void measure_rate(struct rchar_inflight *inflight, u32 bytes)
 		return;
 	now = ktime_get_ns();
 	elapsed = now - inflight->since;
-	if (elapsed < max_t(u64, inflight->rtt_ns, RATE_NS_MIN))
+	if (!rate_is_measured(inflight, elapsed))
 		return;
 	/* In units of 64 ns, to fit into 64 bits. */
 	inflight->path = min_t(u64, PATH_BYTES_MAX,
@@ -87,14 +103,20 @@ void rchar_inflight_done(struct rchar_inflight *inflight, u32 bytes)
 }
 
 /**
- * rchar_inflight_wants_ping() - check whether few round trips are known
+ * rchar_inflight_wants_ping() - check whether a round trip should be measured
  * @inflight: the bytes in the send queue
+ *
+ * The first frames are slow: nothing of their way through both hosts is in a cache. Later, a busy
+ * send queue would delay the PING, so it follows a frame that nothing is in front of.
  *
  * Return: true when a PING should follow the next frame.
  */
 bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight)
 {
-	return inflight->rtts < RTTS && !inflight->ping_at;
+	if (inflight->ping_at)
+		return false;
+	return inflight->rtts < RTTS ||
+	       (!queued_bytes(inflight) && ktime_get_ns() - inflight->pinged_at >= RTT_AGAIN_NS);
 }
 
 /**
@@ -105,6 +127,7 @@ bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight)
 void rchar_inflight_ping(struct rchar_inflight *inflight, bool alone)
 {
 	inflight->ping_at = ktime_get_ns();
+	inflight->pinged_at = inflight->ping_at;
 	inflight->alone = alone;
 }
 

@@ -9,9 +9,10 @@
  * grow doubles with each round trip (the start of TCP BBR, draft-cardwell-iccrg-bbr-congestion-
  * control, 4.3.1.1). The larger of the two counts.
  *
- * The round trip is the shortest time between PING and PONG. A PING follows the first frames: of a
- * thousand links, most are idle, and need none. When the path becomes longer, an idle link notices:
- * a PING that nothing delays begins anew, a minute after the shortest round trip.
+ * The round trip is the shortest time between PING and PONG. A PING follows the first frames, and
+ * later at times a frame that is alone in the send queue: of a thousand links, most are idle, and
+ * need none. When the path becomes longer, an idle link notices: a PING that nothing delays begins
+ * anew, a minute after the shortest round trip.
  */
 #ifndef RCHAR_INFLIGHT_H
 #define RCHAR_INFLIGHT_H
@@ -28,6 +29,7 @@
  * @delivered: bytes delivered since then
  * @ping_at: nanoseconds: when the PING that has no answer yet was sent; 0: there is none. No other
  *	     PING is sent meanwhile, so it is clear which one a PONG answers.
+ * @pinged_at: nanoseconds: when the last PING was sent
  * @rtt_ns: the shortest round trip on this connection; 0 until that is known. May be read without
  *	    the lock.
  * @rtt_at: nanoseconds: when that was measured
@@ -42,6 +44,7 @@ struct rchar_inflight {
 	u64 since;
 	u64 delivered;
 	u64 ping_at;
+	u64 pinged_at;
 	u32 rtt_ns;
 	u64 rtt_at;
 	u8 rtts;
