@@ -6,8 +6,15 @@
 #ifndef RCHAR_RNDV_H
 #define RCHAR_RNDV_H
 
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include "proto/frame.h"
+
+/*
+ * To take back what is in a send queue waits for all that was posted before. A peer may accept that
+ * bit by bit, just often enough to keep the lane alive. The lane fails after so many jiffies.
+ */
+#define RCHAR_RNDV_UNDO_MAX (4 * HZ)
 
 struct iov_iter;
 struct rchar_rndv_in;

@@ -270,6 +270,21 @@ static struct rchar_transfer *rndv_in_pin(struct rchar_rndv_in *b, const struct 
 	return NULL;
 }
 
+/* The READ that was cancelled is in the send queue, behind those of others. */
+static void rndv_in_wait_out(struct rchar_rndv_in *b, struct rchar_transfer *t)
+{
+	struct rchar_lane *lane;
+
+	if (wait_for_completion_timeout(&t->done, RCHAR_RNDV_UNDO_MAX))
+		return;
+	lane = rchar_flow_get_lane(b->session->flow);
+	if (lane) {
+		rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
+		rchar_lane_put(lane);
+	}
+	wait_for_completion(&t->done);
+}
+
 /*
  * Execute the READ. After the return, the device no longer writes to the program's memory. Return
  * true if the READ succeeded.
@@ -279,7 +294,7 @@ static bool rndv_in_read_to(struct rchar_rndv_in *b, struct rchar_transfer *t)
 	rchar_transfer_start(t, NULL);
 	if (wait_for_completion_interruptible(&t->done)) {
 		rchar_onesided_cancel(b->session->flow, &b->keys, -EINTR);
-		wait_for_completion(&t->done);
+		rndv_in_wait_out(b, t);
 	}
 	return !t->io.error;
 }
@@ -294,7 +309,7 @@ static bool rndv_in_read_to(struct rchar_rndv_in *b, struct rchar_transfer *t)
  * rndv_in_work().
  *
  * Context: process; waits for the READ. A signal cancels a READ that is not posted. A posted
- * READ must complete first, at the latest when the connection ends.
+ * READ must complete first: RCHAR_RNDV_UNDO_MAX after the signal, the lane fails.
  * Return: bytes read, or 0.
  */
 ssize_t rchar_rndv_place(struct rchar_session *session, struct rchar_rndv_reader *reader,

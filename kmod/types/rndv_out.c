@@ -160,12 +160,9 @@ static void unregister(struct rchar_rndv_out *b, bool cancelled)
 }
 
 /*
- * To invalidate a region waits for all that was sent before. A peer that takes just enough of it to
- * keep the lane alive must not hold up the writers that wait here, one after the other.
+ * Revoke the registration. After the return, the peer cannot read the bytes. Sleeps: to invalidate
+ * a region waits for all that was sent before.
  */
-#define TAKE_BACK_MAX (4 * HZ)
-
-/* Revoke the registration. After the return, the peer cannot read the bytes. Sleeps. */
 static void take_back(struct rchar_rndv_out *b)
 {
 	struct rchar_mrs *mrs = rndv_out_mrs_of(b);
@@ -176,7 +173,7 @@ static void take_back(struct rchar_rndv_out *b)
 	if (!list_empty(&b->owner.entry))
 		unregister(b, cancelled);
 	mutex_unlock(&mrs->lock);
-	if (time_after(jiffies, begun + TAKE_BACK_MAX))
+	if (time_after(jiffies, begun + RCHAR_RNDV_UNDO_MAX))
 		rchar_lane_fail(b->lane, RCHAR_REASON_TIMEOUT);
 	/* If invalidating failed, the lane has failed. Its teardown frees the registration. */
 	wait_event(b->session->tx.ack_wait, data_race(list_empty_careful(&b->owner.entry)));
