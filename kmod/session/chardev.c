@@ -233,12 +233,7 @@ int rchar_chardev_fsync(struct file *file, loff_t start, loff_t end, int datasyn
 	u32 target = READ_ONCE(s->tx.window.next);
 	int ret;
 
-	/*
-	 * libaio would wait on the system's work queue (aio_fsync_work() in fs/aio.c), where no
-	 * signal arrives: the exit of a killed program would wait for the link, and so would others
-	 * who use the work queue.
-	 */
-	if (current->flags & PF_WQ_WORKER)
+	if (rchar_chardev_is_libaio())
 		return -EINVAL;
 	if (rchar_session_opening(s) || !s->flow)
 		return 0;

@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include "base/chunk.h"
 
@@ -31,6 +32,16 @@ static inline gfp_t rchar_chardev_gfp(const struct kiocb *iocb)
 static inline int rchar_chardev_nomem(gfp_t gfp)
 {
 	return gfpflags_allow_blocking(gfp) ? -ENOMEM : -EAGAIN;
+}
+
+/*
+ * Does libaio call fsync()? It waits on the system's work queue (aio_fsync_work() in fs/aio.c),
+ * where no signal arrives: the exit of a killed program would wait for the link, and so would
+ * others who use the work queue.
+ */
+static inline bool rchar_chardev_is_libaio(void)
+{
+	return current->flags & PF_WQ_WORKER;
 }
 
 int rchar_chardev_lock(struct mutex *mutex, bool nowait);

@@ -425,6 +425,8 @@ static int import_fsync(struct file *file, loff_t start, loff_t end, int datasyn
 	u64 old;
 	int ret;
 
+	if (rchar_chardev_is_libaio())
+		return -EINVAL;
 	ret = import_ready(s, false);
 	if (ret)
 		return ret;

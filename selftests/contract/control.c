@@ -217,22 +217,35 @@ TEST(fsync_waits_with_o_nonblock_as_well)
 	}
 }
 
-TEST(libaio_has_no_fsync_of_streams)
+static void libaio_refuses_to_sync(int fd)
 {
 	struct iocb io, *p = &io;
 	io_context_t ctx = 0;
 	struct io_event done;
-	int cli, srv;
+
+	CHECK(io_setup(1, &ctx) == 0);
+	io_prep_fsync(&io, fd);
+	CHECK(io_submit(ctx, 1, &p) == 1 && io_getevents(ctx, 1, 1, &done, NULL) == 1);
+	CHECK((long)done.res == -EINVAL);
+	io_prep_fdsync(&io, fd);
+	CHECK(io_submit(ctx, 1, &p) == 1 && io_getevents(ctx, 1, 1, &done, NULL) == 1);
+	CHECK((long)done.res == -EINVAL);
+	io_destroy(ctx);
+}
+
+TEST(libaio_has_no_fsync)
+{
+	int cli, srv, there;
 
 	pair(&cli, &srv);
 	CHECK(write(cli, "x", 1) == 1);
-	CHECK(io_setup(1, &ctx) == 0);
-	io_prep_fsync(&io, cli);
-	CHECK(io_submit(ctx, 1, &p) == 1 && io_getevents(ctx, 1, 1, &done, NULL) == 1);
-	CHECK((long)done.res == -EINVAL);
-	io_prep_fdsync(&io, cli);
-	CHECK(io_submit(ctx, 1, &p) == 1 && io_getevents(ctx, 1, 1, &done, NULL) == 1);
-	CHECK((long)done.res == -EINVAL);
+	libaio_refuses_to_sync(cli);
+	sh("rchar add here memory listen 10.0.0.1 size 1m");
+	sh("rchar -w 300 add there memory connect 10.0.0.1/here");
+	there = open("/dev/rchar/there", O_RDWR);
+	CHECK(there >= 0 && pwrite(there, "x", 1, 0) == 1);
+	libaio_refuses_to_sync(there);
+	CHECK(fsync(there) == 0);
 }
 
 TEST(shutdown_of_an_ended_session_drops_what_was_received)
