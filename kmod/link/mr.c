@@ -12,6 +12,15 @@
  */
 #define REG_MS 15000
 
+/*
+ * A registration completes behind the frames that were posted before it, and a peer that accepts
+ * those one by one delays it. A batch that takes longer than EACH_MS is late. The lane fails when
+ * its batches are late by more than LATE_MS in all. This is forgotten when a batch is in time and
+ * nobody waits for the lock.
+ */
+#define EACH_MS 200
+#define LATE_MS 15000
+
 static void check_status(struct rchar_mrs *mrs, const struct ib_wc *wc)
 {
 	if (wc->status == IB_WC_SUCCESS)
@@ -88,6 +97,22 @@ void rchar_mrs_gone(struct rchar_mrs *mrs)
 	}
 	mrs->nr_pool = 0;
 	mutex_unlock(&mrs->lock);
+}
+
+/**
+ * rchar_mrs_lock() - take &rchar_mrs.lock, and let its holder know that somebody waits
+ * @mrs: the registrations; the caller releases the lock with mutex_unlock()
+ *
+ * See LATE_MS: a peer that delays many registrations, each of them a little, would else delay for
+ * long that its access to other memory ends.
+ *
+ * Context: process.
+ */
+void rchar_mrs_lock(struct rchar_mrs *mrs)
+{
+	atomic_inc(&mrs->waiting);
+	mutex_lock(&mrs->lock);
+	atomic_dec(&mrs->waiting);
 }
 
 /* ---- one region ---- */
@@ -309,6 +334,21 @@ void rchar_mr_fill_reg(struct rchar_mrs *mrs, const struct rchar_mr *m, int acce
 	*wr = make_reg(m, access, &mrs->announced_cqe);
 }
 
+/* Count by how much a batch of registrations was late. Returns 0, or fails the lane. */
+static int check_late(struct rchar_mrs *mrs, unsigned long begun)
+{
+	unsigned int ms = jiffies_to_msecs(jiffies - begun);
+
+	if (ms > EACH_MS)
+		mrs->late_ms += ms - EACH_MS;
+	else if (!atomic_read(&mrs->waiting))
+		mrs->late_ms = 0;
+	if (mrs->late_ms <= LATE_MS)
+		return 0;
+	mrs->sq->fail(mrs->sq, RCHAR_REASON_TIMEOUT);
+	return -ETIMEDOUT;
+}
+
 /**
  * rchar_mr_register() - register memory regions, and so give the peer access
  * @mrs: the registrations; the lock is held
@@ -317,14 +357,17 @@ void rchar_mr_fill_reg(struct rchar_mrs *mrs, const struct rchar_mr *m, int acce
  * @access: IB_ACCESS_*
  *
  * Context: process. Waits until the device has registered the regions. After 15 s the lane fails,
- * and this function waits for its drain.
+ * and this function waits for its drain. It also fails when batches of 200 ms and more are late by
+ * 15 s in all: see check_late().
  * Return: 0; -EOPNOTSUPP when the device refuses the registration: nothing was registered, and the
- * lane goes on; -ENOTCONN when the lane is not open; the error of ib_post_send(); or -EIO. On
- * another error than -EOPNOTSUPP the lane fails, and the regions stay until &rchar_mr_owner.gone.
+ * lane goes on; -ENOTCONN when the lane is not open; the error of ib_post_send(); -ETIMEDOUT; or
+ * -EIO. On another error than -EOPNOTSUPP the lane fails, and the regions stay until
+ * &rchar_mr_owner.gone.
  */
 int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n, int access)
 {
 	struct ib_reg_wr wrs[RCHAR_MR_BATCH];
+	unsigned long begun = jiffies;
 	unsigned int i;
 
 	for (i = 0; i < n; i++) {
@@ -333,7 +376,8 @@ int rchar_mr_register(struct rchar_mrs *mrs, struct rchar_mr *m, unsigned int n,
 			wrs[i - 1].wr.next = &wrs[i].wr;
 	}
 	wrs[n - 1].wr.send_flags = IB_SEND_SIGNALED;
-	return post_and_wait(mrs, &wrs[0].wr);
+	rchar_inject_delay(RCHAR_DELAY_REGISTER);
+	return post_and_wait(mrs, &wrs[0].wr) ?: check_late(mrs, begun);
 }
 
 /**

@@ -7,6 +7,7 @@
 #ifndef RCHAR_MR_H
 #define RCHAR_MR_H
 
+#include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/dma-direction.h>
 #include <linux/list.h>
@@ -30,6 +31,7 @@ enum rchar_mrs_kind {
 
 /**
  * struct rchar_mrs - the registrations of one kind on one lane
+ * @waiting: threads that wait for @lock in rchar_mrs_lock()
  * @lock: held while mapping, registering and invalidating; protects the fields below
  * @sq: the send queue to post registrations to
  * @pd: protection domain of the lane
@@ -41,8 +43,10 @@ enum rchar_mrs_kind {
  * @cqe: completion of the last work request of a chain
  * @done: that request has completed
  * @status: status of that completion
+ * @late_ms: milliseconds by which batches of registrations were late in all
  */
 struct rchar_mrs {
+	atomic_t waiting;
 	struct mutex lock;
 	struct rchar_sq *sq;
 	struct ib_pd *pd;
@@ -54,6 +58,7 @@ struct rchar_mrs {
 	struct ib_cqe cqe;
 	struct completion done;
 	enum ib_wc_status status;
+	u32 late_ms;
 };
 
 /**
@@ -84,6 +89,7 @@ struct rchar_mr {
 void rchar_mrs_init(struct rchar_mrs *mrs, struct rchar_sq *sq);
 void rchar_mrs_setup(struct rchar_mrs *mrs, struct ib_pd *pd, u32 pool_pages);
 void rchar_mrs_gone(struct rchar_mrs *mrs);
+void rchar_mrs_lock(struct rchar_mrs *mrs);
 u32 rchar_mrs_pages(const struct rchar_mrs *mrs);
 
 struct ib_mr *rchar_mr_alloc(struct ib_pd *pd, u32 pages);

@@ -8,7 +8,6 @@
 #include <linux/math64.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
-#include "base/inject.h"
 #include "base/ledger.h"
 #include "link/dma.h"
 #include "link/lane.h"
@@ -22,14 +21,6 @@
 
 /* Most pages of a block. Devices may allow fewer. */
 #define BLOCK_PAGES_MAX (SZ_1M >> PAGE_SHIFT)
-
-/*
- * A peer that accepts frames one by one delays every batch of registrations. Other sessions of the
- * lane wait for the lock meanwhile. More than SLOW_MAX batches of one region that each take longer
- * than SLOW_MS fail the lane.
- */
-#define SLOW_MS	 4000
-#define SLOW_MAX 3
 
 /*
  * How long a session waits until the device of its new connection may execute the atomic operations
@@ -159,14 +150,14 @@ static int export_map_block(struct rchar_export *export, struct rchar_lane *lane
 static bool take_turns(struct rchar_export *export, struct rchar_lane *lane)
 {
 	mutex_unlock(&export_mrs_of(lane)->lock);
-	mutex_lock(&export_mrs_of(lane)->lock);
+	rchar_mrs_lock(export_mrs_of(lane));
 	return export->lane == lane;
 }
 
 static int register_blocks(struct rchar_export *export, struct rchar_lane *lane)
 {
 	int access = IB_ACCESS_REMOTE_READ;
-	u32 i, n, slow = 0;
+	u32 i, n;
 	int ret;
 
 	if (export->region->access == RCHAR_ACCESS_RW)
@@ -175,27 +166,18 @@ static int register_blocks(struct rchar_export *export, struct rchar_lane *lane)
 	    export->region->atomics == RCHAR_ATOMICS_HW)
 		access |= IB_ACCESS_REMOTE_ATOMIC;
 	for (i = 0; i < export->nr; i += n) {
-		unsigned long begun;
-
 		if (i && !take_turns(export, lane))
 			return -ECONNRESET;
 		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
 			return -ECONNRESET;
-		begun = jiffies; /* without the wait for others */
 		for (n = 0; n < RCHAR_MR_BATCH && i + n < export->nr; n++) {
 			ret = export_map_block(export, lane, i + n);
 			if (ret)
 				return ret;
 		}
-		rchar_inject_delay(RCHAR_DELAY_REGISTER);
 		ret = rchar_mr_register(export_mrs_of(lane), &export->blocks[i], n, access);
 		if (ret)
 			return ret;
-		slow += time_after(jiffies, begun + msecs_to_jiffies(SLOW_MS));
-		if (slow > SLOW_MAX) {
-			rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
-			return -ETIMEDOUT;
-		}
 	}
 	return 0;
 }
@@ -325,7 +307,7 @@ static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 	    (device_executes(export->region) && !lane->limits.atomics))
 		return -EOPNOTSUPP;
 
-	mutex_lock(&export_mrs_of(lane)->lock);
+	rchar_mrs_lock(export_mrs_of(lane));
 	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && export->lane != lane) {
 		ret = export_map(export, lane);
 		if (!ret)
@@ -372,7 +354,7 @@ static void export_revoke(struct rchar_export *export)
 	if (!lane)
 		return;
 	/* The teardown of the lane also revokes the keys: check with the lock held. */
-	mutex_lock(&export_mrs_of(lane)->lock);
+	rchar_mrs_lock(export_mrs_of(lane));
 	if (export->lane == lane)
 		export_unmap(export);
 	mutex_unlock(&export_mrs_of(lane)->lock);
@@ -661,14 +643,21 @@ static unsigned int dead_with_keys(struct rchar_channel *channel, struct rchar_s
 	return n;
 }
 
-/* Revoke the keys of dead sessions. After the return, their peers do not access the region. */
+/*
+ * Revoke the keys of the sessions that died before this call. After the return, their peers do not
+ * access the region. New sessions, which may come and end all the time, are behind these in the
+ * list, so as many as there are now include them.
+ */
 static void export_channel_revoke(struct rchar_channel *channel)
 {
+	unsigned int i, n, left = READ_ONCE(channel->nr_sessions);
 	struct rchar_session *found[32];
-	unsigned int i, n;
 
 	smp_mb(); /* pairs with export_map(); the sessions that died before this call are DEAD */
-	while ((n = dead_with_keys(channel, found, ARRAY_SIZE(found)))) {
+	for (; left; left -= n) {
+		n = dead_with_keys(channel, found, min_t(unsigned int, left, ARRAY_SIZE(found)));
+		if (!n)
+			return;
 		for (i = 0; i < n; i++) {
 			export_revoke(rchar_session_priv(found[i]));
 			rchar_session_put(found[i]);

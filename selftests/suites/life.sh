@@ -676,6 +676,23 @@ slow_registrations_hold_nobody_up() {
 	clean
 }
 
+# Each is late by less than what fails a connection.
+many_slow_registrations_hold_nobody_up() {
+	local attempts
+
+	needs_test_build
+	rchar add other memory listen 10.0.0.1 size 64m
+	registers_slowly 1m 4200000
+	attempts=$(counter b 'rchar -j link' attempts)
+	on b 'for i in 1 2 3 4 5 6 7; do head -c 1 /dev/rchar/slow >/dev/null 2>&1 & done' &
+	until_true eval '[ "$(counter b "rchar -j link" attempts)" -gt '"$attempts"' ]'
+	echo 0 >$slow
+	rchar del slow
+	rchar del other
+	wait
+	clean
+}
+
 # Keys of that region with devices, found by its size.
 keys_of_denied() { rdma resource show mr | grep -c 'mrlen 12288'; }
 imports_denied() {
@@ -889,7 +906,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 45
+plan 46
 rmmod rdma_char
 resources >/tmp/resources
 completion_queues >/tmp/completion_queues
@@ -929,6 +946,7 @@ run recovery_timeout_ends_sessions
 run fsync_fails_when_the_session_ends_first
 run ended_sessions_tell_what_was_not_delivered
 run slow_registrations_hold_nobody_up
+run many_slow_registrations_hold_nobody_up
 run a_denied_peer_has_no_access_when_set_returns
 run deleting_a_channel_holds_no_other_up
 run monitor_tells_each_change
