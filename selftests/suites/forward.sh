@@ -337,6 +337,59 @@ PY
 	stop a server
 }
 
+# The server answers, and closes with bytes unread: behind the answer comes a reset.
+an_answer_before_the_end_arrives() {
+	cat >/tmp/early.py <<'PY'
+import socket, sys, threading
+if sys.argv[1] == "serve":
+    s = socket.create_server(("127.0.0.1", 7))
+    while True:
+        c = s.accept()[0]
+        c.recv(1)
+        c.sendall(b"too large")
+        c.close()
+def send(c):
+    try:
+        c.sendall(bytes(8 << 20))
+    except OSError:
+        pass
+for i in range(20):
+    c = socket.create_connection(("127.0.0.1", 7))
+    sender = threading.Thread(target=send, args=(c,))
+    sender.start()
+    got = b""
+    try:
+        while some := c.recv(100):
+            got += some
+    except ConnectionResetError:
+        pass
+    c.close()
+    sender.join()
+    print(got.decode() or "no answer")
+PY
+	give_b /tmp/early.py /tmp/early.py
+	start a server python3 /tmp/early.py serve
+	until_true listens a 7
+	forwarded early 7
+	on b "timeout $((limit * 2)) python3 /tmp/early.py ask" >/tmp/answers
+	sort /tmp/answers | uniq -c
+	[ "$(grep -cx 'too large' /tmp/answers)" = 20 ]
+	no_more early
+	stop a server
+}
+
+# A server finds silence of a client only through rchar-forward, which is all that it talks to.
+silent_peers_are_found() {
+	echo_serves
+	forwarded quiet 7
+	start b client socat pipe:/tmp/nothing tcp:127.0.0.1:7
+	until_true eval 'on b "ss -Htno state established sport = :7" | grep -q timer:.keepalive'
+	until_true eval 'ss -Htno state established dport = :7 | grep -q timer:.keepalive'
+	stop b client
+	no_more quiet
+	stop a echo
+}
+
 # Bytes that TCP marks as urgent stay in their place.
 urgent_data_stays_in_its_place() {
 	echo_serves
@@ -611,7 +664,7 @@ how_fast() {
 	no_more fast
 }
 
-plan 23
+plan 25
 run redis
 run ssh_scp_rsync_and_git
 run http
@@ -625,6 +678,8 @@ run a_lost_link_loses_nothing
 run either_side_may_be_killed
 run a_server_that_is_not_there
 run large_requests_are_answered
+run an_answer_before_the_end_arrives
+run silent_peers_are_found
 run urgent_data_stays_in_its_place
 run a_shortage_is_not_the_end
 run stopped_is_reset

@@ -59,6 +59,8 @@ void prepare_tcp(int fd)
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
+	// Programs at the other end of a channel cannot find out that this peer is silent.
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
 }
 
 int socket_flags(int flags) { return SOCK_CLOEXEC | (flags & O_NONBLOCK ? SOCK_NONBLOCK : 0); }

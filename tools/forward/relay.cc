@@ -25,7 +25,7 @@ void reset_on_close(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 }
 
-// ECONNRESET is none: the other flow would take what follows for a clean end.
+// ECONNRESET is none: after it, the other flow would take what follows for a clean end.
 bool is_over(int error) { return error == EPIPE; }
 
 constexpr unsigned int first_retry_ms = 20, last_retry_ms = 1000;  // after a full backlog
@@ -164,6 +164,10 @@ void Relay::ready(const End *end, uint32_t events)
 			return;
 	}
 	if (out_.wait == Wait::nothing && back_.wait == Wait::nothing) {
+		if (!broken_.empty()) {
+			fail(broken_);
+			return;
+		}
 		ended_ = complete_ = true;
 		over_(this, "");
 		return;
@@ -248,14 +252,8 @@ void Relay::pump_some(Flow *flow)
 		n = flow->pipe->empty_to(flow->sink->fd.get());
 		if (n < 0 && errno == EAGAIN)
 			return;
-		if (n < 0 && errno != EINTR && !is_over(errno)) {
-			fail(to_.text() + ": " + strerror(errno));
-			return;
-		}
-		if (n < 0 && is_over(errno)) {
-			// The reader has gone. What it still sends comes in the other flow.
-			shut(flow->source->fd.get(), RCHAR_SHUT_RD);
-			flow->wait = Wait::nothing;
+		if (n < 0 && errno != EINTR) {
+			sink_failed(flow, errno);
 			return;
 		}
 	}
@@ -263,10 +261,23 @@ void Relay::pump_some(Flow *flow)
 	flow->wait = flow->pipe->held() ? Wait::sink : Wait::source;
 }
 
-// The end of file goes on: the sink's sending half closes, its other half stays.
+// The reader has gone. What it has sent before comes in the other flow: an answer, maybe, that ends
+// the connection before the question is complete.
+void Relay::sink_failed(Flow *flow, int error)
+{
+	if (!is_over(error))
+		broken_ = to_.text() + ": " + strerror(error);
+	shut(flow->source->fd.get(), RCHAR_SHUT_RD);
+	flow->wait = Wait::nothing;
+}
+
+// The end of file goes on: the sink's sending half closes, its other half stays. Behind an error it
+// is none.
 void Relay::finish(Flow *flow)
 {
 	flow->wait = Wait::nothing;
+	if (!broken_.empty())
+		return;
 	shut(flow->sink->fd.get(), RCHAR_SHUT_WR);
 }
 

@@ -49,6 +49,7 @@ private:
 	void pump(Flow *flow);
 	void pump_some(Flow *flow);
 	ssize_t fill(Flow *flow);
+	void sink_failed(Flow *flow, int error);
 	void finish(Flow *flow);
 	void give_back(Flow *flow);
 	void watch(End *end);
@@ -64,5 +65,6 @@ private:
 	unsigned int retry_ms_;
 	End near_, far_;
 	Flow out_, back_;
+	std::string broken_;  // the error of a sink; the other flow still moves
 	bool connecting_ = true, ended_ = false, complete_ = false, paused_ = false;
 };
