@@ -352,6 +352,15 @@ a_new_module_version_takes_over() {
 	files_are_equal /srv/file
 }
 
+# Not purged: the configuration is still there.
+a_package_installed_again_adds_the_channels() {
+	need a_stream_crosses_after_a_reboot
+	on a 'cat >/root/tools.deb' <"$(echo "$work"/next/rdma-char-tools_*.deb)"
+	on a 'dpkg -r rdma-char-tools && ! systemctl is-active rchar.service'
+	on a '[ -e /etc/rchar ] && modprobe -r rdma_char && dpkg -i /root/tools.deb'
+	on a 'systemctl is-active rchar.service && rchar show inbox'
+}
+
 # But for what the administrator wrote for systemd. (Kernel threads have names of work queues.)
 purge_leaves_nothing() {
 	local left
@@ -378,7 +387,7 @@ no_kernel_complained() {
 	return 1
 }
 
-plan 13
+plan 14
 run a_failed_dkms_build_says_so
 run packages_install_and_dkms_builds
 run configured_by_files_alone
@@ -391,6 +400,7 @@ run a_container_without_capabilities_works
 run autopkgtests_pass
 run an_upgrade_keeps_sessions
 run a_new_module_version_takes_over
+run a_package_installed_again_adds_the_channels
 run purge_leaves_nothing
 run no_kernel_complained
 finish
