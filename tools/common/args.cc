@@ -38,21 +38,14 @@ void Words::end() const
 		usage_error("'" + words_[next_] + "' is one word too many (see --help)");
 }
 
-namespace {
-
-// With any unit it still fits into 64 bits.
-const uint64_t max_number = uint64_t{1} << 33;
-
-}  // namespace
-
 uint64_t split_number(const std::string &text, const char *what, std::string *unit)
 {
 	size_t digits = 0;
 	uint64_t value = 0;
 
 	while (digits < text.size() && isdigit(static_cast<unsigned char>(text[digits]))) {
-		value = value * 10 + static_cast<uint64_t>(text[digits++] - '0');
-		if (value > max_number)
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, text[digits++] - '0', &value))
 			usage_error(std::string(what) + ": " + text + " is too large");
 	}
 	if (!digits)
@@ -87,14 +80,18 @@ uint64_t parse_size64(const std::string &text, const char *what)
 	std::string unit;
 	uint64_t value = split_number(text, what, &unit);
 
+	uint64_t factor = 1;
+
 	if (unit == "k")
-		value <<= 10;
+		factor = uint64_t{1} << 10;
 	else if (unit == "m")
-		value <<= 20;
+		factor = uint64_t{1} << 20;
 	else if (unit == "g")
-		value <<= 30;
+		factor = uint64_t{1} << 30;
 	else if (!unit.empty())
 		usage_error(std::string(what) + ": '" + unit + "' is not k, m or g");
+	if (__builtin_mul_overflow(value, factor, &value))
+		usage_error(std::string(what) + ": " + text + " is too large");
 	return value;
 }
 
@@ -112,6 +109,8 @@ uint32_t parse_time_ms(const std::string &text, const char *what)
 	std::string unit;
 	uint64_t value = split_number(text, what, &unit);
 
+	if (value > UINT64_MAX / 1000)
+		usage_error(std::string(what) + ": " + text + " is too long");
 	if (unit == "s")
 		value *= 1000;
 	else if (unit == "us")
