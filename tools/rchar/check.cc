@@ -197,11 +197,18 @@ void check_mtu(Report *report, int socket, const sockaddr_storage &peer,
 }
 
 // The kernel's choice of a source: nothing is sent. A socket that is connected to the peer, or none.
-Fd check_route(Report *report, sockaddr_storage peer, sockaddr_storage *local)
+Fd check_route(Report *report, sockaddr_storage peer, const sockaddr_storage &from,
+	       sockaddr_storage *local)
 {
 	Fd fd(socket(peer.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	socklen_t len = sizeof(*local);
 
+	if (fd && from.ss_family &&
+	    bind(fd.get(), reinterpret_cast<const sockaddr *>(&from), sizeof(from))) {
+		report->bad("route", "from " + host_text(from) + ": " + strerror(errno),
+			    "'from' is an address of this host: 'ip address'");
+		return {};
+	}
 	*port_of(&peer) = htons(RCHAR_PORT);
 	if (!fd || connect(fd.get(), reinterpret_cast<sockaddr *>(&peer), sizeof(peer)) ||
 	    getsockname(fd.get(), reinterpret_cast<sockaddr *>(local), &len)) {
@@ -265,10 +272,12 @@ void check_firewall(Report *report, const Place &place, const sockaddr_storage &
 	}
 }
 
-void check_way(Report *report, const std::vector<RdmaPort> &ports, const sockaddr_storage &peer)
+// FROM: family 0 leaves the choice to the kernel.
+void check_way(Report *report, const std::vector<RdmaPort> &ports, const sockaddr_storage &peer,
+	       const sockaddr_storage &from)
 {
 	sockaddr_storage local{};
-	Fd route = check_route(report, peer, &local);
+	Fd route = check_route(report, peer, from, &local);
 
 	if (!route)
 		return;
@@ -352,14 +361,25 @@ void report_failure(Report *report, const char *step, std::optional<Code<rchar_r
 	report->bad(step, text, advice_for(reason));
 }
 
+// The kernel counts the age of a reason in ticks, the longest of which are these.
+constexpr std::chrono::milliseconds tick(10);
+
+// Of an attempt since BEGUN: a link that is there already may have failed before.
+bool has_failed(const Channel &c, const Clock::time_point begun)
+{
+	std::chrono::milliseconds age(c.reason_age_ms.value_or(0));
+
+	return c.reason && c.reason->number != RCHAR_REASON_NONE &&
+	       Clock::now() - age >= begun - tick;
+}
+
 // An attempt that failed has a reason, unless the next one already runs: the first reason counts.
 bool check_link(Report *report, const Probe &probe, const Clock::time_point begun, int wait_s)
 {
 	Channel channel = wait_channel(probe.name(), std::chrono::seconds(wait_s),
-				       [](const Channel &c) {
+				       [&](const Channel &c) {
 					       return is_working(c) || is_interrupted() ||
-						      (c.reason &&
-						       c.reason->number != RCHAR_REASON_NONE);
+						      has_failed(c, begun);
 				       });
 
 	if (is_working(channel)) {
@@ -442,7 +462,8 @@ bool check_host(Words words, const Options &options)
 	std::vector<RdmaPort> ports = check_devices(&report);
 
 	if (target)
-		check_way(&report, ports, target->address.addr);
+		check_way(&report, ports, target->address.addr,
+			  target->channel.channel.local.value_or(sockaddr_storage{}));
 	if (module && target)
 		check_connection(&report, *target,
 				 options.wait_s < 0 ? default_wait_s : options.wait_s);
