@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include "commands.hh"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -299,7 +300,7 @@ void command_stats(Words words, const Options &options)
 	int64_t begun = now_ms();
 	std::vector<ChannelStats> before = channel_stats(nl, name);
 	print_list(before, options);
-	while (every) {
+	while (every && !ferror(stdout)) {
 		flush_output();
 		sleep(every);
 		int64_t at = now_ms();
@@ -334,6 +335,9 @@ void command_monitor(Words words, const Options &options)
 			return;
 		for (const Message &m : nl.wait_events(static_cast<int>(left)))
 			print_event(decode_event(m), options);
+		// The reader has gone, and SIGPIPE is ignored.
+		if (ferror(stdout))
+			return;
 	}
 }
 
@@ -360,14 +364,23 @@ void command_version(Words words, const Options &options)
 	print_version(module_info(), options);
 }
 
+// The folder may belong to somebody else, who may have put a link to another file there.
+FILE *new_file(const std::string &path)
+{
+	unlink(path.c_str());
+	int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	FILE *file = fd < 0 ? nullptr : fdopen(fd, "w");
+
+	if (!file)
+		system_error(path);
+	return file;
+}
+
 // A reader sees the file of before, or all of the new one.
 void replace_file(const std::string &path, const std::string &text)
 {
 	std::string fresh = path + ".new";
-	FILE *file = fopen(fresh.c_str(), "we");
-
-	if (!file)
-		system_error(fresh);
+	FILE *file = new_file(fresh);
 	bool ok = fputs(text.c_str(), file) >= 0;
 
 	if ((fclose(file) || !ok) || rename(fresh.c_str(), path.c_str())) {

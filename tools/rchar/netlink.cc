@@ -22,8 +22,19 @@ struct Transaction {
 	int error = 0;	// positive errno from the kernel
 	bool done = false;
 	bool interrupted = false;
-	std::string words;
+	std::string words{};
+	bool gone = false;  // the family
 };
+
+// What the generic netlink controller tells all who have subscribed.
+void take_control(const genlmsghdr *genl, Transaction *t)
+{
+	nlattr *name = nla_find(genlmsg_attrdata(genl, 0), genlmsg_attrlen(genl, 0),
+				CTRL_ATTR_FAMILY_NAME);
+
+	if (genl->cmd == CTRL_CMD_DELFAMILY && name && !nla_strcmp(name, RCHAR_GENL_NAME))
+		t->gone = true;
+}
 
 int on_valid(nl_msg *msg, void *arg)
 {
@@ -33,6 +44,10 @@ int on_valid(nl_msg *msg, void *arg)
 	auto *attrs = reinterpret_cast<char *>(genlmsg_attrdata(genl, 0));
 	auto len = static_cast<size_t>(genlmsg_attrlen(genl, 0));
 
+	if (hdr->nlmsg_type == GENL_ID_CTRL) {
+		take_control(genl, t);
+		return NL_OK;
+	}
 	if (hdr->nlmsg_flags & NLM_F_DUMP_INTR)
 		t->interrupted = true;
 	t->answer->push_back({genl->cmd, std::string(attrs, len)});
@@ -102,6 +117,8 @@ Exit exit_of(int error)
 	}
 }
 
+Failure unloaded() { return {EXIT_ABSENT, "the kernel module rdma_char was unloaded"}; }
+
 std::string words_of(int error)
 {
 	if (error == EPERM)
@@ -131,7 +148,7 @@ Netlink::Netlink() : sock_(nl_socket_alloc())
 
 int Netlink::transact(const Request &request, std::vector<Message> *answer, std::string *words)
 {
-	Transaction t{answer, 0, false, false, {}};
+	Transaction t{answer};
 	auto cb = make_callbacks(&t);
 
 	nlmsg_hdr(request.get())->nlmsg_type = static_cast<uint16_t>(family_);
@@ -143,6 +160,8 @@ int Netlink::transact(const Request &request, std::vector<Message> *answer, std:
 		return EINTR;
 	if (ret < 0 && !t.error)
 		throw Failure(EXIT_USAGE, std::string("netlink: ") + nl_geterror(ret));
+	if (t.error == ENOENT && genl_ctrl_resolve(sock_.get(), RCHAR_GENL_NAME) != family_)
+		throw unloaded();
 	*words = t.words.empty() ? words_of(t.error) : t.words;
 	return t.error;
 }
@@ -150,7 +169,7 @@ int Netlink::transact(const Request &request, std::vector<Message> *answer, std:
 std::vector<Message> Netlink::call(const Request &request, const std::string &what)
 {
 	std::vector<Message> answer;
-	std::string words;
+	std::string words{};
 	int error = transact(request, &answer, &words);
 
 	if (error)
@@ -161,7 +180,7 @@ std::vector<Message> Netlink::call(const Request &request, const std::string &wh
 std::vector<Message> Netlink::dump(int cmd)
 {
 	std::vector<Message> answer;
-	std::string words;
+	std::string words{};
 	int error = 0;
 
 	// A list that changed while it was read is read again; under constant change the
@@ -180,8 +199,9 @@ std::vector<Message> Netlink::dump(int cmd)
 void Netlink::subscribe()
 {
 	int group = genl_ctrl_resolve_grp(sock_.get(), RCHAR_GENL_NAME, RCHAR_MCGRP_MONITOR);
+	int control = genl_ctrl_resolve_grp(sock_.get(), "nlctrl", "notify");
 
-	if (group < 0 || nl_socket_add_membership(sock_.get(), group))
+	if (group < 0 || nl_socket_add_memberships(sock_.get(), group, control, 0))
 		throw Failure(EXIT_USAGE, "cannot subscribe to events");
 	nl_socket_set_buffer_size(sock_.get(), 1 << 20, 0);
 	nl_socket_disable_seq_check(sock_.get());
@@ -191,7 +211,7 @@ std::vector<Message> Netlink::wait_events(int timeout_ms)
 {
 	pollfd p = {nl_socket_get_fd(sock_.get()), POLLIN, 0};
 	std::vector<Message> events;
-	Transaction t{&events, 0, false, false, {}};
+	Transaction t{&events};
 
 	if (poll(&p, 1, timeout_ms) <= 0)
 		return events;
@@ -201,5 +221,7 @@ std::vector<Message> Netlink::wait_events(int timeout_ms)
 		fprintf(stderr, "rchar: events came faster than they were read; some are lost\n");
 	else if (ret < 0)
 		throw Failure(EXIT_USAGE, std::string("netlink: ") + nl_geterror(ret));
+	if (t.gone)
+		throw unloaded();
 	return events;
 }
