@@ -176,7 +176,9 @@ add x stream listen 10.0.0.1 allow 10.0.0.1/8
 add x stream listen 10.0.0.1 allow 10.0.0.0/8,any
 add x stream listen 10.0.0.1 keys ka,ka
 add x stream listen 10.0.0.1 keys nobody
-add x stream connect 10.0.0.1 key ka,kb'
+add x stream connect 10.0.0.1 key ka,kb
+add x stream connect 10.0.0.1 encrypt on
+add x memory listen 10.0.0.1 size 1m keys ka encrypt on atomics hw'
 
 apply_refuses_what_the_module_refuses() {
 	local line ret
@@ -347,10 +349,10 @@ a_deleted_key_does_not_open_a_channel() {
 	rchar add s stream listen 10.0.0.1 keys ka
 	rchar add t stream listen 10.0.0.1 keys ka,kb
 	rchar key del ka
-	rchar save >$conf 2>/tmp/words
+	expect_status 6 rchar save >$conf 2>/tmp/words
 	grep -q '^add s .* keys ka$' $conf
 	grep -q '^add t .* keys kb$' $conf
-	grep -q "^rchar: warning: channel 's' has no key but deleted ones" /tmp/words
+	grep -q "^rchar: save: channel 's' has no key but deleted ones, so 'rchar apply' will refuse this" /tmp/words
 	refuses 1 "rchar: $conf:2: no line adds the key 'ka'" rchar apply $conf
 	# The key is another one now, so the channel gets it anew.
 	echo "key add ka $keys/ka" >>$conf
@@ -602,11 +604,17 @@ check_of_what_does_not_work() {
 	finds 7 'not ok address    no RDMA device has 127.0.0.1$' -w 1 127.0.0.1
 	finds 7 'not ok link       ' -w 1 10.0.0.99
 	finds 7 ' +-> is the peer up, and is that its address' -w 30 10.0.0.99
+	finds 7 'not ok route      from 192.0.2.9: Cannot assign requested address$' -w 1 10.0.0.1 from 192.0.2.9
+	finds 7 'not ok address    no RDMA device has 127.0.0.1$' -w 1 10.0.0.1 from 127.0.0.1
 	# Of this host.
 	rchar add down stream connect 10.0.0.1:7999
 	until_true eval 'rchar show down | grep -q not-listening'
 	finds 7 "not ok channel    down: [a-z]+, the peer is there, .* ago \($(date +%F) [0-9:]{8}\)\$"
+	# What has failed before says nothing of now.
+	rchar add late stream listen 10.0.0.1:7999
+	finds 0 'ok     link       up in' -w $limit 10.0.0.1:7999
 	rchar del down
+	rchar del late
 	rchar add file stream listen 10.0.0.1
 	rm /dev/rchar/file
 	finds 7 'not ok channel    /dev/rchar/file is not there$'
@@ -861,6 +869,59 @@ times_are_those_of_rfc_3339() {
 }
 
 # What a runtime reads: names and paths of channels, and nothing that changes with the next 'add'.
+# Its folder may belong to another user.
+metrics_follow_no_link() {
+	mkdir /tmp/theirs
+	echo mine >/tmp/mine
+	ln -s /tmp/mine /tmp/theirs/rchar.prom.new
+	rchar metrics /tmp/theirs/rchar.prom
+	[ "$(cat /tmp/mine)" = mine ]
+	[ ! -L /tmp/theirs/rchar.prom ]
+	is_well_formed /tmp/theirs/rchar.prom
+	rm -r /tmp/theirs
+}
+
+# Those who wait for events hear nothing of a module that is loaded again.
+listeners_end_with_the_module() {
+	local monitor stats
+
+	rchar monitor >/tmp/events 2>/tmp/monitor & monitor=$!
+	until_true eval 'rchar add ear stream listen 10.0.0.1; rchar del ear; [ -s /tmp/events ]'
+	rchar add ear stream listen 10.0.0.1
+	rchar stats every 1 >/tmp/counted 2>/tmp/stats & stats=$!
+	until_true [ -s /tmp/counted ]
+	rchar del ear
+	rmmod rdma_char
+	insmod autoload/rdma_char.ko
+	expect_status 3 wait $monitor
+	grep -qx 'rchar: the kernel module rdma_char was unloaded' /tmp/monitor
+	expect_status 3 wait $stats
+	grep -qx 'rchar: the kernel module rdma_char was unloaded' /tmp/stats
+}
+
+# As in a service of systemd, where SIGPIPE is ignored.
+output_that_nobody_reads_ends() {
+	local changes
+
+	rchar add x stream listen 10.0.0.1
+	(trap '' PIPE; timeout $((limit * 2)) rchar stats every 1; echo $? >/tmp/status) | head -n 1 | grep -q .
+	[ "$(cat /tmp/status)" = 0 ]
+	touch /tmp/go
+	while [ -e /tmp/go ]; do rchar set x priority 2; rchar set x priority 3; done & changes=$!
+	(trap '' PIPE; timeout $((limit * 2)) rchar monitor; echo $? >/tmp/status) | head -n 1 | grep -q .
+	rm /tmp/go
+	wait $changes
+	[ "$(cat /tmp/status)" = 0 ]
+	rchar del x
+}
+
+sizes_have_64_bits() {
+	echo 'add x memory listen 10.0.0.1 size 10737418240' | planned | grep -q 'size 10g$'
+	refuses 1 'rchar: size: 18446744073709551616 is too large' rchar add x memory listen 10.0.0.1 size 18446744073709551616
+	refuses 1 'rchar: size: 17179869184g is too large' rchar add x memory listen 10.0.0.1 size 17179869184g
+	refuses 1 'rchar: keepalive: 18446744073709551s is too long' rchar add x stream connect 10.0.0.1 keepalive 18446744073709551s
+}
+
 containers_get_channels_by_cdi() {
 	expect_status 6 rchar cdi
 	rchar add inbox stream listen 10.0.0.1
@@ -902,7 +963,7 @@ udev_makes_units_of_channels() {
 	clean
 }
 
-plan 30
+plan 34
 run every_setting_round_trips
 run initial_values_are_left_out
 run apply_knows_the_limits
@@ -930,6 +991,10 @@ run check_reads_the_firewall
 run check_knows_what_the_path_takes
 run check_says_why_the_module_is_absent
 run metrics_are_what_is_counted
+run metrics_follow_no_link
+run listeners_end_with_the_module
+run output_that_nobody_reads_ends
+run sizes_have_64_bits
 run containers_get_channels_by_cdi
 run times_are_those_of_rfc_3339
 run udev_makes_units_of_channels

@@ -242,6 +242,7 @@ void save()
 {
 	Netlink nl;
 	Running running = get_running(nl);
+	std::string locked;
 
 	for (const Key &k : running.keys) {
 		printf("key add %s %s\n", k.name->c_str(), key_path(*k.name).c_str());
@@ -251,10 +252,15 @@ void save()
 		// It opens for nobody, and shall not open for everybody.
 		if (c.keys.empty() && !c.keys_deleted.empty()) {
 			c.keys = c.keys_deleted;
-			fprintf(stderr,
-				"rchar: warning: channel '%s' has no key but deleted ones\n",
-				c.name->c_str());
+			if (locked.empty())
+				locked = *c.name;
 		}
 		printf("%s\n", add_command(c).c_str());
 	}
+	if (!locked.empty())
+		throw Failure(EXIT_NONE, "save: channel '" + locked +
+						 "' has no key but deleted ones, so 'rchar apply' "
+						 "will refuse this; before, 'rchar set " +
+						 locked + " keys NAME' or 'rchar del " + locked +
+						 "'");
 }

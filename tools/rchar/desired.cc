@@ -61,6 +61,16 @@ void check_keys(const Channel &c)
 		usage_error("a connecting channel has one key");
 }
 
+void check_encrypt(const Channel &c)
+{
+	if (c.encrypt != RCHAR_ENCRYPT_ON)
+		return;
+	if (c.keys.empty())
+		usage_error("encryption needs a key");
+	if (c.atomics == RCHAR_ATOMICS_HW)
+		usage_error("with encryption, atomics are sw");
+}
+
 void check_allow(const Channel &c)
 {
 	if (c.allow.size() > RCHAR_PREFIXES_MAX)
@@ -161,6 +171,7 @@ void check_channel(const ChannelWords &words)
 	for (const Setting *s : words.given)
 		check_given(*s, c);
 	check_keys(c);
+	check_encrypt(c);
 	check_allow(c);
 	for (const Setting &s : settings())
 		if (s.applies(c) && !s.initial && !s.text(c))
