@@ -21,6 +21,31 @@ static bool pin_charge(struct mm_struct *mm, unsigned int nr)
 	return true;
 }
 
+/*
+ * A file system may hold the lock of a page of a file for as long as it likes, as FUSE does while
+ * it waits for its program, and to mark a page dirty takes that lock. From 6.5 on, the kernel
+ * itself refuses to pin such a page for long (writable_file_mapping_allowed() in mm/gup.c).
+ */
+static bool belongs_to_file(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+
+	return folio->mapping && !folio_test_anon(folio) && !folio_test_swapbacked(folio) &&
+	       !folio_test_hugetlb(folio);
+}
+
+/* Unpin the pages from the first one of a file on. Return how many are left, or -EFAULT. */
+static int without_files(struct page **pages, int nr)
+{
+	int n = 0;
+
+	while (n < nr && !belongs_to_file(pages[n]))
+		n++;
+	if (n < nr)
+		unpin_user_pages(pages + n, nr - n);
+	return n ?: -EFAULT;
+}
+
 /**
  * rchar_pin() - pin pages of the calling program
  * @addr: any address in the first page
@@ -32,8 +57,8 @@ static bool pin_charge(struct mm_struct *mm, unsigned int nr)
  *
  * Context: process with an mm; may sleep to fault pages in.
  * Return: the number of pages pinned, which may be less than @nr; -ENOMEM without an mm or when
- * RLIMIT_MEMLOCK does not allow @nr more pages; -EFAULT when no memory is mapped at @addr; or an
- * error of pin_user_pages_fast().
+ * RLIMIT_MEMLOCK does not allow @nr more pages; -EFAULT when no memory is mapped at @addr, or with
+ * @write memory of a file; or an error of pin_user_pages_fast().
  */
 int rchar_pin(unsigned long addr, unsigned int nr, bool write, struct page **pages)
 {
@@ -44,6 +69,8 @@ int rchar_pin(unsigned long addr, unsigned int nr, bool write, struct page **pag
 		return -ENOMEM;
 	got = pin_user_pages_fast(addr & PAGE_MASK, nr, FOLL_LONGTERM | (write ? FOLL_WRITE : 0),
 				  pages);
+	if (write && got > 0)
+		got = without_files(pages, got);
 	if (got < (int)nr)
 		atomic64_sub(nr - max(got, 0), &mm->pinned_vm);
 	return got ?: -EFAULT;

@@ -587,6 +587,34 @@ TEST(a_killed_program_leaves_nothing_pinned)
 	CHECK(pread(far, big, 100, 0) == 100);
 }
 
+/* Its file system may lock a page for as long as it likes. */
+TEST(memory_of_a_file_is_not_pinned)
+{
+	int far, near, fd;
+	char *map;
+	pid_t pid;
+
+	regions(&far, &near, "size 1m");
+	pattern(big, SIZE, 3);
+	CHECK(pwrite(far, big, SIZE, 0) == SIZE && fsync(far) == 0);
+	sh("mkdir -p /tmp/ram && mount -t ramfs none /tmp/ram && head -c 1m /dev/zero >/tmp/ram/file");
+	fd = open("/tmp/ram/file", O_RDWR);
+	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(fd >= 0 && map != MAP_FAILED);
+	CHECK(pread(far, map, SIZE, 0) == SIZE && has_pattern(map, SIZE, 3));
+	pid = fork();
+	if (!pid)
+		for (;;)
+			CHECK(pread(far, map, SIZE, 0) == SIZE);
+	for (int i = 0; i < 30; i++)
+		sh("rchar -j show there | grep -q '\"pinned_bytes\":0,'");
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	munmap(map, SIZE);
+	close(fd);
+	sh("umount /tmp/ram");
+}
+
 /* The requests of the old program end before the new one begins: exit_aio() in fs/aio.c. */
 TEST(a_program_that_execs_leaves_nothing_pinned)
 {
