@@ -108,13 +108,26 @@ int exit_code(int status)
 // SIGCHLD only interrupts the wait for a session.
 void on_child(int) {}
 
+// The commands that run may have taken the memory or the descriptors; they go on.
+Fd await_patiently(const Endpoint &channel, Log *log)
+{
+	for (;;) {
+		try {
+			return channel.await_session();
+		} catch (const Shortage &shortage) {
+			log->say(shortage.what());
+			sleep(1);
+		}
+	}
+}
+
 // Blocks until a session has come, or a child has ended: then there is none.
-Fd next_session(Fd *waiting, const Endpoint &channel, const sigset_t *mask)
+Fd next_session(Fd *waiting, const Endpoint &channel, const sigset_t *mask, Log *log)
 {
 	pollfd p{};
 
 	if (!*waiting)
-		*waiting = channel.await_session();
+		*waiting = await_patiently(channel, log);
 	p.fd = waiting->get();
 	p.events = POLLOUT;
 	if (ppoll(&p, 1, nullptr, mask) < 0)
@@ -159,7 +172,7 @@ int serve(const Endpoint &channel, char **command, const Options &options)
 		// Wait for one to end only when there are as many as may be.
 		while (running && waitpid(-1, &status, running < options.max ? WNOHANG : 0) > 0)
 			running--;
-		Fd fd = next_session(&waiting, channel, &before);
+		Fd fd = next_session(&waiting, channel, &before, &log);
 
 		if (!fd)
 			continue;

@@ -11,8 +11,15 @@
 
 namespace {
 
-// The oldest version that has all that is used here: more runtimes take it.
-constexpr const char *cdi_version = "0.3.0";
+// The oldest version that has all that is used here: more runtimes take it. Names that begin with a
+// digit are of 0.5.0, and a runtime takes nothing of a file that is of an older version.
+const char *version_for(const std::vector<std::string> &names)
+{
+	for (const std::string &name : names)
+		if (isdigit(static_cast<unsigned char>(name.front())))
+			return "0.5.0";
+	return "0.3.0";
+}
 
 // What a channel's name may have and that of a CDI device may not: an end that is no letter or
 // digit.
@@ -79,7 +86,7 @@ void cdi(Words words, const Options &options)
 	Options pretty = options;
 
 	pretty.pretty = true;
-	print_json({{"cdiVersion", cdi_version},
+	print_json({{"cdiVersion", version_for(names)},
 		    {"kind", "rdma_char/channel"},
 		    {"devices", devices}},
 		   pretty);
