@@ -185,7 +185,8 @@ expect_status() {
 
 	shift
 	"$@" || ret=$?
-	[ "$ret" = "$want" ] || { echo "exit $ret, expected $want: $*"; return 1; }
+	# Without the words of the command, which a grep behind it may look for.
+	[ "$ret" = "$want" ] || { echo "exit $ret, expected $want: $1"; return 1; }
 }
 
 # state NAME [HOST] - the state of a channel

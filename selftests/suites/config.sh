@@ -634,7 +634,7 @@ check_of_what_does_not_work() {
 	clean
 	# Words that mean nothing: one line, before anything is tried.
 	[ "$(expect_status 1 rchar check 10.0.0.1 colour blue 2>&1 | wc -l)" = 1 ]
-	expect_status 1 rchar check no-such-host 2>&1 | grep -q no-such-host
+	refuses 1 no-such-host rchar check no-such-host
 	expect_status 1 rchar --dry-run check 2>&1 | grep -q "'check' has no option --dry-run"
 	# ^C takes the channel away.
 	rchar check -w 100 10.0.0.1:7471 >/tmp/out 2>&1 & device=$!

@@ -596,6 +596,10 @@ exec_runs_a_command_for_each_session() {
 	# Two at once; the third waits, and comes.
 	on b 'for i in 1 2 3; do (exec 3<>/dev/rchar/e; echo $i >&3; head -n 2 <&3 | tail -n 1) & done; wait' | sort | tr '\n' ' ' >/tmp/three
 	[ "$(cat /tmp/three)" = '1 2 3 ' ]
+	on b 'rm -f /tmp/go; for i in 1 2 3; do (exec 3<>/dev/rchar/e; until [ -e /tmp/go ]; do sleep 0.05; done) & done; wait' &
+	until_true eval '[ "$(pgrep -P $(cat /tmp/exec.pid) | wc -l)" = 2 ] && rchar -j show e | grep -q "\"waiting\":1"'
+	on b touch /tmp/go
+	wait
 	# No child stays, dead or alive.
 	until_true eval '[ -z "$(pgrep -P $(cat /tmp/exec.pid))" ]'
 	stop a exec
