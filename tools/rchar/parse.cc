@@ -16,10 +16,9 @@ namespace {
 
 uint16_t parse_port(const std::string &text)
 {
-	std::string unit;
-	uint64_t port = split_number(text, "port", &unit);
+	uint32_t port = parse_number(text, "port");
 
-	if (!unit.empty() || port < 1 || port > 65535)
+	if (port < 1 || port > 65535)
 		usage_error("port: '" + text + "' is not 1 to 65535");
 	return static_cast<uint16_t>(port);
 }
