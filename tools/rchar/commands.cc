@@ -300,12 +300,13 @@ void command_stats(Words words, const Options &options)
 	int64_t begun = now_ms();
 	std::vector<ChannelStats> before = channel_stats(nl, name);
 	print_list(before, options);
-	while (every && !ferror(stdout)) {
-		flush_output();
+	flush_output();
+	while (every && has_reader()) {
 		sleep(every);
 		int64_t at = now_ms();
 		std::vector<ChannelStats> now = channel_stats(nl, name);
 		print_list(stats_since(now, before, at - begun), options);
+		flush_output();
 		before = now;
 		begun = at;
 	}
@@ -335,8 +336,7 @@ void command_monitor(Words words, const Options &options)
 			return;
 		for (const Message &m : nl.wait_events(static_cast<int>(left)))
 			print_event(decode_event(m), options);
-		// The reader has gone, and SIGPIPE is ignored.
-		if (ferror(stdout))
+		if (!has_reader())
 			return;
 	}
 }

@@ -169,7 +169,7 @@ int Netlink::transact(const Request &request, std::vector<Message> *answer, std:
 std::vector<Message> Netlink::call(const Request &request, const std::string &what)
 {
 	std::vector<Message> answer;
-	std::string words{};
+	std::string words;
 	int error = transact(request, &answer, &words);
 
 	if (error)
@@ -180,7 +180,7 @@ std::vector<Message> Netlink::call(const Request &request, const std::string &wh
 std::vector<Message> Netlink::dump(int cmd)
 {
 	std::vector<Message> answer;
-	std::string words{};
+	std::string words;
 	int error = 0;
 
 	// A list that changed while it was read is read again; under constant change the

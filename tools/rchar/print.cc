@@ -27,7 +27,11 @@ std::string timestamp()
 	return text;
 }
 
+bool reader_gone;
+
 }  // namespace
+
+bool has_reader() { return !reader_gone; }
 
 void flush_output()
 {
@@ -35,12 +39,11 @@ void flush_output()
 	bool failed = ferror(stdout);
 
 	if (fflush(stdout)) {
-		if (errno == EPIPE)
-			return;
+		reader_gone = reader_gone || errno == EPIPE;
 		failed = true;
 		why = strerror(errno);
 	}
-	if (failed)
+	if (failed && !reader_gone)
 		throw Failure(EXIT_USAGE, "standard output: " + why);
 }
 

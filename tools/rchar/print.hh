@@ -13,6 +13,7 @@
 #include "text.hh"
 
 void flush_output();  // Failure, unless the reader has gone
+bool has_reader();    // false when that has found out that there is none, and SIGPIPE is ignored
 void print_json(const Json &value, const Options &options);
 
 template <typename T> void print_list(const std::vector<T> &objects, const Options &options)
