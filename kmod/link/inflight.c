@@ -16,7 +16,7 @@
 /* Round trips measured while the first frames cross. */
 #define RTTS	       4
 /* Later ones are measured so often, with a frame that is alone in the send queue. */
-#define RTT_AGAIN_NS   (100ull * NSEC_PER_MSEC)
+#define RTT_AGAIN      (HZ / 10)
 /* The rate is measured until what may be in the send queue has been delivered, or for so long. */
 #define RATE_RTTS_MAX  8
 
@@ -116,7 +116,7 @@ bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight)
 	if (inflight->ping_at)
 		return false;
 	return inflight->rtts < RTTS ||
-	       (!queued_bytes(inflight) && ktime_get_ns() - inflight->pinged_at >= RTT_AGAIN_NS);
+	       (!queued_bytes(inflight) && time_after(jiffies, inflight->pinged_at + RTT_AGAIN));
 }
 
 /**
@@ -127,7 +127,7 @@ bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight)
 void rchar_inflight_ping(struct rchar_inflight *inflight, bool alone)
 {
 	inflight->ping_at = ktime_get_ns();
-	inflight->pinged_at = inflight->ping_at;
+	inflight->pinged_at = jiffies;
 	inflight->alone = alone;
 }
 

@@ -29,7 +29,7 @@
  * @delivered: bytes delivered since then
  * @ping_at: nanoseconds: when the PING that has no answer yet was sent; 0: there is none. No other
  *	     PING is sent meanwhile, so it is clear which one a PONG answers.
- * @pinged_at: nanoseconds: when the last PING was sent
+ * @pinged_at: jiffies: when the last PING was sent
  * @rtt_ns: the shortest round trip on this connection; 0 until that is known. May be read without
  *	    the lock.
  * @rtt_at: nanoseconds: when that was measured
@@ -44,7 +44,7 @@ struct rchar_inflight {
 	u64 since;
 	u64 delivered;
 	u64 ping_at;
-	u64 pinged_at;
+	unsigned long pinged_at;
 	u32 rtt_ns;
 	u64 rtt_at;
 	u8 rtts;
