@@ -649,6 +649,8 @@ ended_sessions_tell_what_was_not_delivered() {
 # A peer that takes a frame now and then makes registering as slow as it likes.
 slow=/sys/kernel/debug/rdma_char/delay_register
 
+attempted_again() { [ "$(counter b 'rchar -j link' attempts)" -gt "$1" ]; } # ATTEMPTS-BEFORE
+
 registers_slowly() { # SIZE MICROSECONDS - the region "slow" for b; each batch takes so long
 	rchar add slow memory listen 10.0.0.1 size "$1"
 	on b rchar -w $limit add slow memory connect 10.0.0.1
@@ -669,7 +671,7 @@ slow_registrations_hold_nobody_up() {
 	rchar del other
 	[ "$(counter b 'rchar -j link' attempts)" = "$attempts" ]
 	# Before all of it is registered the connection ends.
-	until_true eval '[ "$(counter b "rchar -j link" attempts)" -gt '"$attempts"' ]'
+	until_true attempted_again "$attempts"
 	rchar del slow
 	echo 0 >$slow
 	wait $! || true
@@ -685,7 +687,7 @@ many_slow_registrations_hold_nobody_up() {
 	registers_slowly 1m 4200000
 	attempts=$(counter b 'rchar -j link' attempts)
 	on b 'for i in 1 2 3 4 5 6 7; do head -c 1 /dev/rchar/slow >/dev/null 2>&1 & done' &
-	until_true eval '[ "$(counter b "rchar -j link" attempts)" -gt '"$attempts"' ]'
+	until_true attempted_again "$attempts"
 	echo 0 >$slow
 	rchar del slow
 	rchar del other
