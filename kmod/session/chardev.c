@@ -114,16 +114,11 @@ ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
  */
 int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait)
 {
-	int ret = rchar_session_write_error(s);
+	int ret = rchar_session_write_ready(s);
 
-	/* -EAGAIN: not open yet, at that moment. */
-	if (ret && ret != -EAGAIN)
+	if (ret != -EAGAIN || nowait)
 		return ret;
-	if (nowait)
-		return -EAGAIN;
-	return wait_event_interruptible(s->tx.wait, !rchar_session_opening(s) &&
-							    (rchar_session_write_error(s) ||
-							     rchar_session_writable(s)));
+	return wait_event_interruptible(s->tx.wait, rchar_session_write_ready(s) != -EAGAIN);
 }
 
 static int wait_open(struct rchar_session *s)

@@ -258,13 +258,65 @@ int rchar_session_write_error(struct rchar_session *session)
 }
 
 /**
- * rchar_session_wake_writers() - wake waiting writers if there is enough room
+ * rchar_session_ask_room() - is there enough room? If not, ask to be woken for it
+ * @session: the session; its lock is held. The caller is on &rchar_session_tx.wait, or looks once
+ *	     more when it is.
+ *
+ * Each frame is acknowledged. Only while somebody has asked does an ack walk over those who wait or
+ * poll, as with SOCK_NOSPACE of sockets.
+ */
+bool rchar_session_ask_room(struct rchar_session *session)
+{
+	lockdep_assert_held(&session->lock);
+	if (rchar_session_writable(session))
+		return true;
+	session->tx.asked = true;
+	return false;
+}
+
+/**
+ * rchar_session_ask_again() - a write ends with -EAGAIN for another reason than room
  * @session: the session
+ *
+ * The program may wait for EPOLLOUT: the next ack reports it.
+ */
+void rchar_session_ask_again(struct rchar_session *session)
+{
+	spin_lock_bh(&session->lock);
+	session->tx.asked = true;
+	spin_unlock_bh(&session->lock);
+}
+
+/**
+ * rchar_session_write_ready() - may a program write, and is there room?
+ * @session: the session
+ *
+ * Return: 0; -EAGAIN before the session is open, or when rchar_session_wake_writers() will tell of
+ * room; or an error of rchar_session_write_error().
+ */
+int rchar_session_write_ready(struct rchar_session *session)
+{
+	int ret;
+
+	spin_lock_bh(&session->lock);
+	ret = write_error(session);
+	if (!ret && !rchar_session_ask_room(session))
+		ret = -EAGAIN;
+	spin_unlock_bh(&session->lock);
+	return ret;
+}
+
+/**
+ * rchar_session_wake_writers() - wake those that have asked for room, if there is enough
+ * @session: the session; its lock is held
  */
 void rchar_session_wake_writers(struct rchar_session *session)
 {
-	if (rchar_session_writable(session) && wq_has_sleeper(&session->tx.wait))
-		wake_up_interruptible_poll(&session->tx.wait, EPOLLOUT | EPOLLWRNORM);
+	lockdep_assert_held(&session->lock);
+	if (!session->tx.asked || !rchar_session_writable(session))
+		return;
+	session->tx.asked = false;
+	wake_up_interruptible_poll(&session->tx.wait, EPOLLOUT | EPOLLWRNORM);
 }
 
 /* Return 0 if data may be queued now. */

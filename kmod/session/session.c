@@ -373,7 +373,7 @@ __poll_t rchar_session_poll(struct rchar_session *session)
 		mask |= EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM | EPOLLERR | EPOLLHUP;
 	else if (halves & (RCHAR_SESSION_FIN_SENT | RCHAR_SESSION_STOP_RECEIVED))
 		mask |= EPOLLOUT | EPOLLWRNORM; /* write() fails with EPIPE, without waiting */
-	else if (session->state == RCHAR_SESSION_OPEN && rchar_session_writable(session))
+	else if (session->state == RCHAR_SESSION_OPEN && rchar_session_ask_room(session))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (halves & RCHAR_SESSION_FIN_RECEIVED && halves & RCHAR_SESSION_FIN_SENT)
 		mask |= EPOLLHUP;

@@ -29,6 +29,7 @@ struct rchar_type;
  * struct rchar_session_tx - the sending half
  * @window: byte offsets of the sending side; each message adds RCHAR_WIRE_MESSAGE_COST bytes
  * @peer_window: the first window that the peer granted
+ * @asked: somebody has found too little room, and waits to be woken
  * @frames: frames queued and not acknowledged
  * @messages: messages that @window counts and whose last frame is not acknowledged
  * @sender: the part of the session that the flow uses
@@ -48,6 +49,7 @@ struct rchar_type;
 struct rchar_session_tx {
 	struct rchar_tx_window window;
 	u32 peer_window;
+	bool asked;
 	u32 frames;
 	u32 messages;
 	struct rchar_sender sender;
@@ -230,6 +232,9 @@ u32 rchar_session_frame_max(struct rchar_session *session);
 u32 rchar_session_data_max(struct rchar_session *session);
 u32 rchar_session_write_room(struct rchar_session *session);
 bool rchar_session_writable(struct rchar_session *session);
+bool rchar_session_ask_room(struct rchar_session *session);
+void rchar_session_ask_again(struct rchar_session *session);
+int rchar_session_write_ready(struct rchar_session *session);
 void rchar_session_wake_writers(struct rchar_session *session);
 void rchar_session_need_room(struct rchar_session *session, u32 room);
 int rchar_session_submit(struct rchar_session *session, struct list_head *frames);

@@ -173,7 +173,7 @@ static ssize_t message_write_iter(struct kiocb *iocb, struct iov_iter *from)
 		return 0;
 	ret = rchar_chardev_lock(&s->tx.mutex, rchar_chardev_nowait(iocb));
 	if (ret)
-		return ret;
+		goto out;
 	do {
 		ret = write_once(s, iocb, from);
 	} while (!ret);
@@ -183,8 +183,14 @@ static ssize_t message_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	if (ret != -EAGAIN)
 		rchar_session_need_room(s, 0);
 	mutex_unlock(&s->tx.mutex);
-	if (ret < 0 && ret != -EAGAIN)
+	if (ret < 0 && ret != -EAGAIN) {
+		spin_lock_bh(&s->lock);
 		rchar_session_wake_writers(s);
+		spin_unlock_bh(&s->lock);
+	}
+out:
+	if (ret == -EAGAIN)
+		rchar_session_ask_again(s);
 	return ret;
 }
 

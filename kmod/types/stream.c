@@ -158,7 +158,7 @@ static ssize_t stream_write_iter(struct kiocb *iocb, struct iov_iter *from)
 		return 0;
 	ret = rchar_chardev_lock(&s->tx.mutex, rchar_chardev_nowait(iocb));
 	if (ret)
-		return ret;
+		goto out;
 	while (done < len) {
 		ret = write_some(s, iocb, from);
 		if (ret < 0)
@@ -170,6 +170,9 @@ static ssize_t stream_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	}
 	mutex_unlock(&s->tx.mutex);
 	rchar_session_count(s, done, true);
+out:
+	if (ret == -EAGAIN)
+		rchar_session_ask_again(s);
 	return done ?: ret;
 }
 

@@ -111,6 +111,12 @@ TEST(edge_triggered_epoll_reports_room_once)
 	CHECK(epoll_wait(ep, &ev, 1, 100) == 0);
 	read_exactly(srv, WINDOW);
 	CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1 && ev.events == EPOLLOUT);
+	/* Nobody has found too little room since: what the peer acknowledges is no news. */
+	CHECK(write(cli, "x", 1) == 1 && fsync(cli) == 0);
+	CHECK(epoll_wait(ep, &ev, 1, 0) == 0);
+	read_exactly(srv, 1);
+	read_exactly(srv, fill_window(cli));
+	CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1 && ev.events == EPOLLOUT);
 }
 
 TEST(fasync_sends_sigio_when_the_peer_closes)
