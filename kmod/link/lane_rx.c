@@ -205,7 +205,8 @@ void rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
  * @fresh: set to the credits to grant for these buffers
  *
  * Context: any but hard interrupt, with the flow's lock held.
- * Return: the number of receive buffers at present, of those that may stay.
+ * Return: the number of receive buffers that are posted, of those that may stay. Not those that wait
+ * for memory: a peer without credits waits for a part of what there is.
  */
 u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh)
 {
@@ -214,7 +215,7 @@ u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh)
 	spin_lock_bh(&lane->rx_lock);
 	*fresh = lane->rx.fresh;
 	lane->rx.fresh = (struct rchar_credits){};
-	now = min(lane->rx.nr, lane->rx.most);
+	now = min_t(u16, lane->rx.posted[0] + lane->rx.posted[1], lane->rx.most);
 	spin_unlock_bh(&lane->rx_lock);
 	return now;
 }

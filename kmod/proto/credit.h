@@ -38,7 +38,7 @@ struct rchar_credits {
  * @tx: credits left: frames that this side may send
  * @tx_max: upper limit of @tx
  * @grant: buffers posted on this side that no frame has granted to the peer yet
- * @rx_now: receive buffers of this side at present
+ * @rx_now: receive buffers of this side that are posted at present
  * @rx_max: the most that this side posts
  */
 struct rchar_credit {
