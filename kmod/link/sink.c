@@ -279,6 +279,9 @@ struct rchar_sink *rchar_sink_get(struct rchar_sinks *sinks)
 	struct rchar_sink *sink;
 
 	lockdep_assert_held(sinks->sq->lock);
+	/* A READ that waits tries every RETRY_MS. Nobody has waited since the last failure. */
+	if (sinks->failed && time_after(jiffies, sinks->used_at + HZ))
+		sinks->failed_since = jiffies;
 	sinks->used_at = jiffies;
 	sink = list_first_entry_or_null(&sinks->idle, struct rchar_sink, entry);
 	if (sink) {
