@@ -300,18 +300,14 @@ void rchar_flow_pump(struct rchar_flow *flow)
 		rchar_stats_inc(&flow->traffic->stats.credit_stalls);
 }
 
-/* Append frames of one sender to those that wait. */
-static void flow_enqueue(struct rchar_flow *flow, struct list_head *frames)
+/* Append @n frames of one sender, @replies of them answers, to those that wait. */
+static void flow_enqueue(struct rchar_flow *flow, struct list_head *frames, unsigned int n,
+			 unsigned int replies)
 {
 	struct rchar_txbuf *txb = list_first_entry(frames, struct rchar_txbuf, queue);
 	struct rchar_sender *sender = sender_of(flow, txb);
-	unsigned int n = 0, replies = 0;
 
 	lockdep_assert_held(&flow->lock);
-	list_for_each_entry(txb, frames, queue) {
-		n++;
-		replies += !!txb->account;
-	}
 	flow->nr_queued += n;
 	WRITE_ONCE(flow->nr_unsent, flow->nr_unsent + n);
 	WRITE_ONCE(flow->nr_replies, flow->nr_replies + replies);
@@ -331,10 +327,18 @@ static void flow_enqueue(struct rchar_flow *flow, struct list_head *frames)
  */
 void rchar_flow_queue(struct rchar_flow *flow, struct list_head *frames)
 {
+	unsigned int n = 0, replies = 0;
+	struct rchar_txbuf *txb;
+
 	if (WARN_ON_ONCE(list_empty(frames)))
 		return;
+	/* A message may have many thousands, and what arrives waits for the lock. */
+	list_for_each_entry(txb, frames, queue) {
+		n++;
+		replies += !!txb->account;
+	}
 	spin_lock_bh(&flow->lock);
-	flow_enqueue(flow, frames);
+	flow_enqueue(flow, frames, n, replies);
 	spin_unlock_bh(&flow->lock);
 }
 
@@ -381,7 +385,7 @@ bool rchar_flow_submit(struct rchar_flow *flow, struct rchar_txbuf *txb, u32 max
 		last->hdr.window = txb->hdr.window;
 	} else {
 		list_add(&txb->queue, &frames);
-		flow_enqueue(flow, &frames);
+		flow_enqueue(flow, &frames, 1, !!txb->account);
 	}
 	spin_unlock_bh(&flow->lock);
 	return !last;

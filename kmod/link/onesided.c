@@ -112,6 +112,9 @@ int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 /* Failures, as counted in &rchar_io.tries, after which an operation ends with an error. */
 #define TRIES_MAX 3
 
+/* Operations that fail in one hold of the lock; the others fail a little later. */
+#define FAILED_BATCH 64
+
 /* ---- posting ---- */
 
 static void onesided_restart(struct rchar_io *io)
@@ -401,6 +404,7 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 	struct list_head *ready = &flow->ready[write];
 	struct rchar_lane *lane = flow->lane;
 	struct rchar_io_queue *q;
+	unsigned int failed = 0;
 
 	lockdep_assert_held(&flow->lock);
 	while (may_post(lane, write) &&
@@ -418,6 +422,11 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 		bytes = post_next(lane, io, ended);
 		if (!bytes && !io->failed && !io->error)
 			break;
+		/* Programs choose how many operations fail together. */
+		if (!bytes && ++failed == FAILED_BATCH) {
+			rchar_lane_tx_retry_later(lane);
+			break;
+		}
 		if (bytes && !list_empty(&q->entry) && turn_over(flow, io, bytes))
 			list_move_tail(&q->entry, ready);
 	}
