@@ -116,7 +116,8 @@ bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight)
 	if (inflight->ping_at)
 		return false;
 	return inflight->rtts < RTTS ||
-	       (!queued_bytes(inflight) && time_after(jiffies, inflight->pinged_at + RTT_AGAIN));
+	       (!queued_bytes(inflight) &&
+		time_after64(get_jiffies_64(), inflight->pinged_at + RTT_AGAIN));
 }
 
 /**
@@ -127,7 +128,7 @@ bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight)
 void rchar_inflight_ping(struct rchar_inflight *inflight, bool alone)
 {
 	inflight->ping_at = ktime_get_ns();
-	inflight->pinged_at = jiffies;
+	inflight->pinged_at = get_jiffies_64();
 	inflight->alone = alone;
 }
 

@@ -44,7 +44,7 @@ struct rchar_inflight {
 	u64 since;
 	u64 delivered;
 	u64 ping_at;
-	unsigned long pinged_at;
+	u64 pinged_at;
 	u32 rtt_ns;
 	u64 rtt_at;
 	u8 rtts;
