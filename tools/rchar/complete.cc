@@ -32,7 +32,7 @@ List operator+(List a, const List &b)
 template <typename F> auto ask(F f) -> decltype(f(std::declval<Netlink &>()))
 {
 	try {
-		if (access("/sys/module/rdma_char", F_OK))
+		if (!module_is_loaded())
 			return {};
 		Netlink nl;
 		return f(nl);

@@ -6,6 +6,7 @@
 #include <netlink/genl/genl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -128,6 +129,8 @@ std::string words_of(int error)
 
 }  // namespace
 
+bool module_is_loaded() { return !access("/sys/module/rdma_char", F_OK); }
+
 Netlink::Netlink() : sock_(nl_socket_alloc())
 {
 	int one = 1, ret;
@@ -160,7 +163,8 @@ int Netlink::transact(const Request &request, std::vector<Message> *answer, std:
 		return EINTR;
 	if (ret < 0 && !t.error)
 		throw Failure(EXIT_USAGE, std::string("netlink: ") + nl_geterror(ret));
-	if (t.error == ENOENT && genl_ctrl_resolve(sock_.get(), RCHAR_GENL_NAME) != family_)
+	if (t.error == ENOENT && (!module_is_loaded() ||
+				  genl_ctrl_resolve(sock_.get(), RCHAR_GENL_NAME) != family_))
 		throw unloaded();
 	*words = t.words.empty() ? words_of(t.error) : t.words;
 	return t.error;

@@ -11,6 +11,9 @@
 #include "message.hh"
 #include "request.hh"
 
+// Whoever only looks asks this first: Netlink{} makes the kernel load the module.
+bool module_is_loaded();
+
 class Netlink {
 public:
 	Netlink();  // fails with EXIT_ABSENT when the kernel has no such family

@@ -226,6 +226,8 @@ void Top::look()
 
 	error_.clear();
 	try {
+		if (!module_is_loaded())
+			throw Failure(EXIT_ABSENT, "the kernel module rdma_char is not loaded");
 		Netlink nl;
 
 		now.channels = dump_channels(nl);
