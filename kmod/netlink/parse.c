@@ -191,7 +191,11 @@ int rchar_parse_key(struct genl_info *info, char *name)
 		return ret;
 	if (!info->attrs[RCHAR_A_KEY_NAME])
 		return rchar_parse_missing(info, "which key? the name is missing");
-	return get_name(info, RCHAR_A_KEY_NAME, name);
+	ret = get_name(info, RCHAR_A_KEY_NAME, name);
+	if (!ret && !strcmp(name, "none"))
+		return rchar_parse_refuse(info, RCHAR_A_KEY_NAME,
+					  "none is no name of a key: it means no key", -EINVAL);
+	return ret;
 }
 
 static int get_addr(struct genl_info *info, int attr, struct sockaddr_storage *addr)

@@ -65,6 +65,9 @@ wrong_words() {
 	says "has an empty part" add x stream listen 10.0.0.1 keys a,,b
 	says "key: /nonexistent: No such file" key add k /nonexistent
 	says "does not hold a key" key add k /dev/null
+	says "'none' is no name of a key" key add none /dev/null
+	says "'none' is no name of a key" add x stream listen 10.0.0.1 keys a,none
+	says "every: at least 1 is expected" stats every 0
 	says "not LINK/SESSION" session kill 12
 }
 addresses() {
@@ -263,19 +266,20 @@ perf_help() {
 }
 # Both ends, over what is here without RDMA.
 perf_over_tcp() {
-	local server out
+	local server out port=$((20000 + $$ % 10000))
 
-	"$perf" serve tcp:127.0.0.1:7479 "$@" &
+	"$perf" serve tcp:127.0.0.1:$port "$@" &
 	server=$!
-	until_true "$perf" open tcp:127.0.0.1:7479 -n 1
+	until_true "$perf" open tcp:127.0.0.1:$port -n 1
 	for out in "bandwidth -s 1,64k -t 0.1" "latency -n 20" "open -n 5" "sessions -c 1,20 -t 0.1"; do
 		# shellcheck disable=SC2086 # words
-		"$perf" ${out%% *} tcp:127.0.0.1:7479 ${out#* } -j >/tmp/perf.$$
+		"$perf" ${out%% *} tcp:127.0.0.1:$port ${out#* } -j >/tmp/perf.$$
 		grep -q '"type":"tcp"' /tmp/perf.$$
 	done
-	echo 'not of rchar-perf' >/dev/tcp/127.0.0.1/7479
-	"$perf" latency tcp:127.0.0.1:7479 -n 1
+	echo 'not of rchar-perf' >/dev/tcp/127.0.0.1/$port
+	"$perf" latency tcp:127.0.0.1:$port -n 1
 	kill $server
+	wait $server || true
 	rm -f /tmp/perf.$$
 }
 perf_serves_with_threads() { perf_over_tcp -T; }

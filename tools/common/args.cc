@@ -111,6 +111,8 @@ uint32_t parse_time_ms(const std::string &text, const char *what)
 
 	if (value > UINT64_MAX / 1000)
 		usage_error(std::string(what) + ": " + text + " is too long");
+	if (text == "0")
+		return 0;
 	if (unit == "s")
 		value *= 1000;
 	else if (unit == "us")

@@ -83,7 +83,7 @@ Absence why_not_built(const std::string &release)
 			"install linux-headers-" + release + ", then 'dkms autoinstall'"};
 	if (!fs::exists(dkms_folder, error))
 		return {text + ", and DKMS does not have it",
-			"install rdma-char-dkms, or 'make module install'"};
+			"install rdma-char-dkms, or, from the source, 'make module tools install'"};
 	std::string log = build_log();
 
 	if (!log.empty())

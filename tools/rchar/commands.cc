@@ -187,6 +187,7 @@ void key_add(Words words, const Options &options)
 	Secret secret;
 
 	words.end();
+	check_key_name(name);
 	read_secret(file, &secret);
 	Netlink nl;
 	try {
@@ -290,7 +291,7 @@ void command_stats(Words words, const Options &options)
 
 	while (!words.empty()) {
 		if (words.accept("every"))
-			every = parse_number(words.take("the seconds after 'every'"), "every");
+			every = parse_positive(words.take("the seconds after 'every'"), "every");
 		else if (name.empty())
 			name = words.take("a name");
 		else
@@ -400,7 +401,9 @@ void command_metrics(Words words, const Options &)
 	std::vector<Link> links;
 
 	words.end();
-	info = module_info();
+	// To look must not load it again: who watches would never learn that it is gone.
+	if (module_is_loaded())
+		info = module_info();
 	if (info) {
 		Netlink nl;
 

@@ -48,6 +48,7 @@ void take_key(Conf *conf, const Place &place, Words &words)
 
 	words.end();
 	check_name(key.name, "key");
+	check_key_name(key.name);
 	if (key.path[0] != '/')
 		usage_error("key: the file '" + key.path + "' must begin with '/'");
 	if (auto *other = find_if(conf->keys, [&](auto &k) { return k.name == key.name; }))

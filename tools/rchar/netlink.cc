@@ -163,8 +163,8 @@ int Netlink::transact(const Request &request, std::vector<Message> *answer, std:
 		return EINTR;
 	if (ret < 0 && !t.error)
 		throw Failure(EXIT_USAGE, std::string("netlink: ") + nl_geterror(ret));
-	if (t.error == ENOENT && (!module_is_loaded() ||
-				  genl_ctrl_resolve(sock_.get(), RCHAR_GENL_NAME) != family_))
+	if (t.error == ENOENT &&
+	    (!module_is_loaded() || genl_ctrl_resolve(sock_.get(), RCHAR_GENL_NAME) != family_))
 		throw unloaded();
 	*words = t.words.empty() ? words_of(t.error) : t.words;
 	return t.error;

@@ -88,8 +88,11 @@ std::string join(const std::vector<std::string> &parts, const char *none)
 void parse_keys(const std::string &word, const char *key, Channel *out)
 {
 	out->keys.clear();
-	if (word != "none")
-		out->keys = parse_list(word, key);
+	if (word == "none")
+		return;
+	out->keys = parse_list(word, key);
+	for (const std::string &name : out->keys)
+		check_key_name(name);
 }
 
 std::optional<std::string> keys_text(const Channel &c) { return join(c.keys, "none"); }
@@ -280,6 +283,12 @@ void put_given(Request &r, const ChannelWords &words, bool changes)
 }
 
 }  // namespace
+
+void check_key_name(const std::string &name)
+{
+	if (name == "none")
+		usage_error("'none' is no name of a key: 'keys none' means no key");
+}
 
 ChannelWords take_new_channel(const std::string &name, Words &words)
 {
