@@ -497,21 +497,27 @@ static void waiting(void)
 static void half_open(void)
 {
 	struct rchar_wire_privdata req;
+	long long begun, took;
 	struct conn c[32];
-	int i, n = 0;
+	int i, n, tries;
 
 	begin();
-	for (i = 0; i < 32; i++) {
-		good_request(&req);
-		if (dial(&c[i], &req, sizeof(req)) == RDMA_CM_EVENT_ESTABLISHED)
-			n++;
-		else if (c[i].reject_reason != RCHAR_REASON_BUSY)
-			n = 1000;
+	/* A handshake that takes 5 s makes room for another one. */
+	for (tries = 0, took = 5000; took > 4500 && tries < 10; tries++) {
+		begun = now_ms();
+		for (i = n = 0; i < 32; i++) {
+			good_request(&req);
+			if (dial(&c[i], &req, sizeof(req)) == RDMA_CM_EVENT_ESTABLISHED)
+				n++;
+			else if (c[i].reject_reason != RCHAR_REASON_BUSY)
+				n = 1000;
+		}
+		took = now_ms() - begun;
+		for (i = 0; i < 32; i++)
+			hang_up(&c[i]);
+		falls_to("lane", 4);
 	}
 	measured("handshakes_that_do_not_end_are_few_at_a_time", n > 0 && n <= 16);
-	for (i = 0; i < 32; i++)
-		hang_up(&c[i]);
-	falls_to("lane", 4);
 }
 
 /* Requests for the next attempts of 16 links that are up, without HELLO, and one for a new link. */

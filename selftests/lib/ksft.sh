@@ -83,14 +83,14 @@ no_link_ends() {
 	local host
 
 	for host in $(machines); do
-		timeout 2 on "$host" "rchar link 2>/dev/null | awk '
+		timeout $((2 * ${VM_PATIENCE:-1})) on "$host" "rchar link 2>/dev/null | awk '
 			/^[0-9]*: / { theirs = /: from / }
 			/^ *state dying/ || (theirs && /^ *state down/) { ends = 1 }
 			END { exit ends }'" 2>/dev/null || return
 	done
 }
 settle() {
-	local end=$((SECONDS + 2))
+	local end=$((SECONDS + 2 * ${VM_PATIENCE:-1}))
 
 	until no_link_ends || [ $SECONDS -ge $end ]; do sleep 0.05; done
 }

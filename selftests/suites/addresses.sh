@@ -49,7 +49,7 @@ several_addresses_of_an_interface() {
 	connects third '10.0.0.51/second from 10.0.0.52'
 	rchar link | grep -q 'from 10\.0\.0\.52:.* local 10\.0\.0\.51:'
 	# A channel is at its address alone.
-	expect_status 7 on b rchar check 10.0.0.1/second >/tmp/check
+	expect_status 7 on b rchar check -w $limit 10.0.0.1/second >/tmp/check
 	grep -q '^not ok channel    no-channel' /tmp/check
 	clean
 	both 'ip address del 10.0.0.5N/24 dev net0; ip address del fd00::5N/64 dev net0'
@@ -79,7 +79,7 @@ a_vlan_carries_the_link() {
 	add_vlan
 	rchar add tagged stream listen 10.7.0.1
 	connects tagged 10.7.0.1
-	on b rchar check 10.7.0.1/tagged | grep -q 'net0\.7'
+	on b rchar check -w $limit 10.7.0.1/tagged | grep -q 'net0\.7'
 	before=$(interface_bytes net0.7)
 	start_transfer b tagged
 	end_transfer

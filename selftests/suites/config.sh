@@ -594,11 +594,11 @@ check_of_what_does_not_work() {
 	new_key k
 	rchar key add k $keys/k
 	rchar add one stream listen 10.0.0.1
-	finds 7 'not ok channel    no-channel: ' 10.0.0.1/none
+	finds 7 'not ok channel    no-channel: ' -w $limit 10.0.0.1/none
 	rchar add locked stream listen 10.0.0.1 keys k
-	finds 7 'not ok link       not-listening: ' 10.0.0.1:7999
-	finds 7 'not ok (link|channel) +not-authorised: ' 10.0.0.1/locked
-	finds 7 'not ok (link|channel) +encryption: ' 10.0.0.1/locked key k encrypt on
+	finds 7 'not ok link       not-listening: ' -w $limit 10.0.0.1:7999
+	finds 7 'not ok (link|channel) +not-authorised: ' -w $limit 10.0.0.1/locked
+	finds 7 'not ok (link|channel) +encryption: ' -w $limit 10.0.0.1/locked key k encrypt on
 	finds 7 'not ok route      to 192.0.2.1: Network is unreachable$' -w 1 192.0.2.1
 	finds 7 ' +-> ip route get 192.0.2.1$' -w 1 192.0.2.1
 	finds 7 'not ok address    no RDMA device has 127.0.0.1$' -w 1 127.0.0.1
@@ -717,7 +717,7 @@ check_reads_the_firewall() {
 
 check_knows_what_the_path_takes() {
 	rchar add one stream listen 10.0.0.1
-	finds 0 'ok     mtu        MTU 9000 of net0: packets of 4096 bytes on RoCE$' 10.0.0.1
+	finds 0 'ok     mtu        MTU 9000 of net0: packets of 4096 bytes on RoCE$' -w $limit 10.0.0.1
 	ip route add 10.0.0.77/32 dev net0 mtu 1500
 	finds 7 'not ok mtu        MTU 9000 of net0, but the path to 10.0.0.77 takes 1500$' -w 1 10.0.0.77
 	ip route del 10.0.0.77/32

@@ -169,7 +169,7 @@ half_close_goes_through() {
 	start b sum rchar-forward tcp:127.0.0.1:700 /dev/rchar/sum
 	until_true listens b 700
 	for n in 0 1 70000 9000000; do
-		[ "$(on b "head -c $n /dev/zero | socat -t 60 - tcp:127.0.0.1:700")" = "$(head -c $n /dev/zero | md5sum)" ]
+		[ "$(on b "head -c $n /dev/zero | socat -t $limit - tcp:127.0.0.1:700")" = "$(head -c $n /dev/zero | md5sum)" ]
 	done
 	stop a sum
 	stop b sum
@@ -184,14 +184,14 @@ unix_sockets_work_on_both_sides() {
 	start a fwd rchar-forward -v /dev/rchar/u unix:/tmp/server
 	start b fwd rchar-forward unix:/tmp/client /dev/rchar/u
 	until_true on b test -S /tmp/client
-	[ "$(on b 'echo hello | socat -t 60 - unix:/tmp/client')" = "$(echo hello | md5sum)" ]
+	[ "$(on b 'echo hello | socat -t '$limit' - unix:/tmp/client')" = "$(echo hello | md5sum)" ]
 	grep -q '^rchar-forward: connection 1, 1 at once$' /tmp/fwd.log
 	# Somebody listens there: the second one may not take it away.
 	on b 'rchar-forward unix:/tmp/client /dev/rchar/u' 2>&1 | grep -q 'Address already in use'
 	# A socket that a killed one left behind, it may.
 	stop b fwd -KILL
 	start b fwd rchar-forward unix:/tmp/client /dev/rchar/u
-	until_true eval 'on b "echo again | socat -t 60 - unix:/tmp/client" | grep -q "$(echo again | md5sum)"'
+	until_true eval 'on b "echo again | socat -t $limit - unix:/tmp/client" | grep -q "$(echo again | md5sum)"'
 	stop b fwd
 	on b '[ ! -e /tmp/client ]'
 	stop a fwd
@@ -221,7 +221,7 @@ no_more_than_max_at_once() {
 	start b fwd rchar-forward tcp:127.0.0.1:7 /dev/rchar/few
 	until_true listens b 7
 	# Each must have come and gone, three at a time.
-	on b 'for i in $(seq 20); do (echo $i | socat -t 60 - tcp:127.0.0.1:7) & done; wait' | sort -n | tr '\n' ' ' >/tmp/few
+	on b 'for i in $(seq 20); do (echo $i | socat -t '$limit' - tcp:127.0.0.1:7) & done; wait' | sort -n | tr '\n' ' ' >/tmp/few
 	[ "$(cat /tmp/few)" = "$(seq 20 | tr '\n' ' ')" ]
 	[ "$(sed -n 's/.*, \([0-9]*\) at once$/\1/p' /tmp/fwd.log | sort -n | tail -n1)" -le 3 ]
 	stop a fwd
@@ -269,7 +269,7 @@ either_side_may_be_killed() {
 		else
 			start b fwd-kill rchar-forward tcp:127.0.0.1:7 /dev/rchar/kill
 		fi
-		until_true eval 'on b "echo again | socat -t 60 - tcp:127.0.0.1:7" | grep -q again'
+		until_true eval 'on b "echo again | socat -t $limit - tcp:127.0.0.1:7" | grep -q again'
 	done
 	no_more kill
 	stop a echo
@@ -293,7 +293,7 @@ a_server_that_is_not_there() {
 	grep -qx 'end of file' /tmp/saw || grep -qx reset /tmp/saw
 	until_true grep -qx 'rchar-forward: tcp:127.0.0.1:7: Connection refused' /tmp/fwd-gone.log
 	echo_serves
-	[ "$(on b 'echo hello | socat -t 60 - tcp:127.0.0.1:7')" = hello ]
+	[ "$(on b 'echo hello | socat -t '$limit' - tcp:127.0.0.1:7')" = hello ]
 	stop a echo
 	no_more gone
 	# The channel of b leads nowhere: a reset.
@@ -422,7 +422,7 @@ a_shortage_is_not_the_end() {
 		used=$(on $host 'ls /proc/$(cat /tmp/fwd-short.pid)/fd | wc -l')
 		for more in 0 1 2; do
 			limit_files $host fwd-short $((used + more))
-			on b 'echo hello | socat -t 60 - tcp:127.0.0.1:7' >/tmp/back &
+			on b 'echo hello | socat -t '$limit' - tcp:127.0.0.1:7' >/tmp/back &
 			client=$!
 			# Until there is none left, or it was enough.
 			until_true eval '[ "$(on $host "ls /proc/\$(cat /tmp/fwd-short.pid)/fd | wc -l")" -ge $((used + more)) ] || ! kill -0 $client 2>/dev/null'
@@ -467,7 +467,7 @@ every_address_is_used() {
 	start b fwd rchar-forward tcp::7 /dev/rchar/every
 	until_true listens b 7
 	for address in 127.0.0.1 '[::1]' 10.0.0.2; do
-		[ "$(on b "echo hello | socat -t 60 - tcp:$address:7")" = hello ]
+		[ "$(on b "echo hello | socat -t $limit - tcp:$address:7")" = hello ]
 	done
 	[ "$(on b 'ss -Hltn sport = :7 | wc -l')" = 2 ]
 	stop a fwd
@@ -496,7 +496,7 @@ PY
 	start a fwd rchar-forward -v /dev/rchar/full unix:/tmp/slow
 	start b fwd rchar-forward tcp:127.0.0.1:7 /dev/rchar/full
 	until_true listens b 7
-	on b 'rm -f /tmp/all; (for i in $(seq 20); do socat -t 60 - tcp:127.0.0.1:7 </dev/null & done; wait) >/tmp/all 2>&1 &'
+	on b 'rm -f /tmp/all; (for i in $(seq 20); do socat -t '$limit' - tcp:127.0.0.1:7 </dev/null & done; wait) >/tmp/all 2>&1 &'
 	until_true eval '[ "$(rchar session | grep -c "channel full ")" -ge 20 ]'
 	touch /tmp/go
 	until_true eval '[ "$(on b "grep -cx served /tmp/all")" = 20 ]'
@@ -515,7 +515,7 @@ a_channel_that_cannot_be_it() {
 	while read -r channel words; do
 		start a fwd rchar-forward tcp:127.0.0.1:7 "/dev/rchar/$channel"
 		until_true listens a 7
-		echo hello | socat -t 60 - tcp:127.0.0.1:7 >/dev/null 2>&1 || true
+		echo hello | socat -t $limit - tcp:127.0.0.1:7 >/dev/null 2>&1 || true
 		until_true grep -qx "rchar-forward: /dev/rchar/$channel $words" /tmp/fwd.log
 		stop a fwd
 	done <<-END
@@ -634,8 +634,8 @@ PY
 	give_b /tmp/activate.py /tmp/activate.py
 	start b fwd python3 /tmp/activate.py
 	until_true listens b 8
-	[ "$(on b 'echo hello | socat -t 60 - tcp:127.0.0.1:7')" = hello ]
-	[ "$(on b 'echo there | socat -t 60 - tcp:127.0.0.1:8')" = there ]
+	[ "$(on b 'echo hello | socat -t '$limit' - tcp:127.0.0.1:7')" = hello ]
+	[ "$(on b 'echo there | socat -t '$limit' - tcp:127.0.0.1:8')" = there ]
 	stop a fwd
 	stop b fwd
 	stop a echo

@@ -98,7 +98,7 @@ kill $traffic 2>/dev/null
 honest_traffic_was_not_touched() {
 	[ ! -e /tmp/broken ]
 	[ "$(wc -l </tmp/copies)" -gt 1 ]
-	rchar -j link | grep -o '"initiator":true.*' | grep -q '"connects":1,"failures":0'
+	rchar -j link | sed 's/{"link":/\n&/g' | grep '"initiator":true' | grep -q '"connects":1,"failures":0'
 }
 
 memory_was_not_touched() {

@@ -164,7 +164,7 @@ a_link_has_the_lanes_that_were_asked_for() {
 	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	on b "echo $before >$lanes"
 	[ "$(nr_lanes b)" = 4 ]
-	[ "$(qps b)" = 4 ]
+	until_true eval '[ "$(qps b)" = 4 ]'
 	until_true eval '[ "$(nr_lanes a)" = 4 ]'
 	rio serve /dev/rchar/pipe 8 500 >/tmp/served &
 	on b rio many /dev/rchar/pipe 8 500 100000
@@ -246,7 +246,7 @@ a_link_is_as_its_channels_want() {
 	until_true eval '[ "$(counter a "rchar -j link" keepalive_ms)" = 1000 ]'
 	on b rchar -w $limit add c3 stream connect 10.0.0.1
 	[ "$(on b rchar -j link | grep -o '"link":' | wc -l)" = 2 ]
-	[ "$(nr_lanes b)" = 3 ]
+	until_true eval '[ "$(nr_lanes b)" = 3 ]'
 	clean
 }
 
@@ -541,7 +541,7 @@ a_long_path_is_known() {
 	for host in a b; do
 		until_true eval '[ "$(counter $host "rchar -j link" rtt_ns)" -ge 100000000 ]'
 		# And each end reads as much at once as the other answers.
-		[ "$(counter $host 'rchar -j link' reads)" = 16 ]
+		until_true eval '[ "$(counter $host "rchar -j link" reads)" = 16 ]'
 	done
 	network_as_before
 	clean

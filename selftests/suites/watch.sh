@@ -102,9 +102,9 @@ top_fits_the_terminal() {
 	terminal 'rchar top' 60 8
 	until_true shows '^CHANNEL'
 	until_true shows '^(a23456|c2)'
-	for i in c l s; do
-		type_keys "$i"
-		until_true shows '^(CHANNEL|LINK|SESSION)'
+	for i in 'c CHANNEL' 'l LINK' 's SESSION'; do
+		type_keys "${i% *}"
+		until_true shows "^${i#* }"
 		[ "$(screen | wc -l)" -le 8 ]
 		# A line that is too long would go on in the next.
 		[ "$(screen | grep -cE '^(rchar top|CHANNEL|LINK|SESSION)')" = 2 ]
