@@ -205,8 +205,8 @@ void rchar_lane_repost(struct rchar_lane *lane, struct rchar_rxbuf *rxb,
  * @fresh: set to the credits to grant for these buffers
  *
  * Context: any but hard interrupt, with the flow's lock held.
- * Return: the number of receive buffers that are posted, of those that may stay. Those that wait for
- * memory do not count: a peer without credits waits for a part of what there is.
+ * Return: the number of receive buffers that are posted, of those that may stay. A peer without
+ * credits waits for a part of these, so buffers that wait for memory do not count.
  */
 u16 rchar_lane_rx_fresh(struct rchar_lane *lane, struct rchar_credits *fresh)
 {
