@@ -16,7 +16,7 @@
  * A registration completes behind the frames that were posted before it, and a peer that accepts
  * those one by one delays it. A batch that takes longer than EACH_MS while others wait for the lock
  * is late: on a long path an honest peer has none in less. The lane fails when its batches are late
- * by more than LATE_MS in all. This is forgotten when a batch is in time and nobody waits.
+ * by more than LATE_MS in all. This is forgotten when a batch ends and nobody waits.
  */
 #define EACH_MS 200
 #define LATE_MS 15000
@@ -342,7 +342,7 @@ static int check_late(struct rchar_mrs *mrs, unsigned long begun)
 
 	if (waited && ms > EACH_MS)
 		mrs->late_ms += ms - EACH_MS;
-	else if (!waited && ms <= EACH_MS)
+	else if (!waited)
 		mrs->late_ms = 0;
 	if (mrs->late_ms <= LATE_MS)
 		return 0;

@@ -218,8 +218,11 @@ static void allocate(struct rchar_sinks *sinks)
 	if (sink) {
 		list_add(&sink->entry, &sinks->idle);
 		sinks->nr++;
-	} else if (!sinks->failed) {
-		sinks->failed_since = jiffies;
+	} else {
+		if (!sinks->failed)
+			sinks->failed_since = jiffies;
+		/* A READ has waited for this, however long it took. */
+		sinks->used_at = jiffies;
 	}
 	sinks->failed = !sink;
 	spin_unlock_bh(sinks->sq->lock);

@@ -278,12 +278,14 @@ bool rchar_session_ask_room(struct rchar_session *session)
  * rchar_session_ask_again() - a write ends with -EAGAIN for another reason than room
  * @session: the session
  *
- * The program may wait for EPOLLOUT: the next ack reports it.
+ * The program may wait for EPOLLOUT: the next ack reports it, or this call if none will come.
  */
 void rchar_session_ask_again(struct rchar_session *session)
 {
 	spin_lock_bh(&session->lock);
 	session->tx.asked = true;
+	if (!session->tx.frames)
+		rchar_session_wake_writers(session);
 	spin_unlock_bh(&session->lock);
 }
 
