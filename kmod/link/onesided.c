@@ -112,7 +112,7 @@ int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 /* Failures, as counted in &rchar_io.tries, after which an operation ends with an error. */
 #define TRIES_MAX 3
 
-/* Operations that fail in one hold of the lock; the others fail a little later. */
+/* Failures, as counted there, in one hold of the lock; the others come a little later. */
 #define FAILED_BATCH 64
 
 /* ---- posting ---- */

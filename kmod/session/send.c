@@ -202,14 +202,12 @@ u32 rchar_session_write_room(struct rchar_session *session)
 	return rchar_tx_window_room(&session->tx.window, session->window_max);
 }
 
-/**
- * rchar_session_writable() - is there enough room to wake a writer?
- * @session: the session
- *
- * A writer wakes for a quarter of the smaller window, not for every frame acknowledged, and for at
- * least one byte. If a message did not fit, the room must also be enough for that message.
+/*
+ * Is there enough room to wake a writer? It wakes for a quarter of the smaller window, not for each
+ * acknowledged frame, and for at least one byte. If a message did not fit, the room must also be
+ * enough for that message.
  */
-bool rchar_session_writable(struct rchar_session *session)
+static bool session_writable(struct rchar_session *session)
 {
 	u32 enough = min(session->window_max, READ_ONCE(session->tx.peer_window)) / 4;
 	/* The limit may have shrunk since; the next write() reports that. */
@@ -268,7 +266,7 @@ int rchar_session_write_error(struct rchar_session *session)
 bool rchar_session_ask_room(struct rchar_session *session)
 {
 	lockdep_assert_held(&session->lock);
-	if (rchar_session_writable(session))
+	if (session_writable(session))
 		return true;
 	session->tx.asked = true;
 	return false;
@@ -315,7 +313,7 @@ int rchar_session_write_ready(struct rchar_session *session)
 void rchar_session_wake_writers(struct rchar_session *session)
 {
 	lockdep_assert_held(&session->lock);
-	if (!session->tx.asked || !rchar_session_writable(session))
+	if (!session->tx.asked || !session_writable(session))
 		return;
 	session->tx.asked = false;
 	wake_up_interruptible_poll(&session->tx.wait, EPOLLOUT | EPOLLWRNORM);

@@ -231,7 +231,6 @@ int rchar_session_write_error(struct rchar_session *session);
 u32 rchar_session_frame_max(struct rchar_session *session);
 u32 rchar_session_data_max(struct rchar_session *session);
 u32 rchar_session_write_room(struct rchar_session *session);
-bool rchar_session_writable(struct rchar_session *session);
 bool rchar_session_ask_room(struct rchar_session *session);
 void rchar_session_ask_again(struct rchar_session *session);
 int rchar_session_write_ready(struct rchar_session *session);
