@@ -45,10 +45,10 @@ struct ChannelWords {
 	std::vector<const Setting *> given;
 };
 
-// What follows 'add NAME': type, role, addresses, and KEY VALUE pairs.
 // Refuses the word that stands for no key.
 void check_key_name(const std::string &name);
 
+// What follows 'add NAME': type, role, addresses, and KEY VALUE pairs.
 ChannelWords take_new_channel(const std::string &name, Words &words);
 // What follows 'set NAME': KEY VALUE pairs of what may change.
 ChannelWords take_changes(const std::string &name, Words &words);
