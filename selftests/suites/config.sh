@@ -149,6 +149,9 @@ apply_knows_the_limits() {
 	has_limits linger - 0s 86400s 86401s stream
 	has_limits priority 0 1 1000 1001 stream
 	has_limits mode - 0000 0777 1777 stream
+	# 0 needs no unit.
+	rchar add x stream listen 10.0.0.1 linger 0
+	rchar -j show x | grep -q '"linger_ms":0[,}]'
 	clean
 }
 
