@@ -135,6 +135,7 @@ deleting_a_key_ends_what_used_it() {
 	# Void before the command returns: the queue pairs left are those of the link of kc.
 	[ "$(qps a)" = "$(cat /sys/module/rdma_char/parameters/lanes)" ]
 	[ "$(rchar link | grep -A1 'key kb' | grep -c 'state up')" = 0 ]
+	until_true eval '[ "$(counter a "rchar -j show s" sessions)" = 1 ]'
 	rchar show s | grep -q 'keys kc, kb (deleted)'
 	[ "$(opens s)" = EACCES ]
 	[ "$(opens r)" = EACCES ]
