@@ -22,6 +22,7 @@ static const char *const names[__RCHAR_OBJ_MAX] = {
 	[RCHAR_OBJ_SEG] = "seg",
 	[RCHAR_OBJ_REGION] = "region",
 	[RCHAR_OBJ_EXPORT] = "export",
+	[RCHAR_OBJ_GRANT] = "grant",
 	[RCHAR_OBJ_TRANSFER] = "transfer",
 	[RCHAR_OBJ_RNDV] = "rendezvous",
 	[RCHAR_OBJ_SINK] = "sink",

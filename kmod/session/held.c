@@ -192,51 +192,73 @@ void rchar_session_held_by_program(struct rchar_session *s)
 		set_held(s, 0);
 }
 
+/* Count both in the peer's account: at most half of its budget, for its first importer. */
+static bool hold_all(struct rchar_account *account, bool first, u64 bytes)
+{
+	return first ? rchar_account_hold_half(account, bytes) : rchar_account_hold(account, bytes);
+}
+
+/* Count RCHAR_SESSION_COST in the peer's account, and @beyond more for the host. */
+static bool hold_first(struct rchar_account *account, u64 beyond)
+{
+	if (!rchar_account_hold(account, RCHAR_SESSION_COST))
+		return false;
+	if (rchar_account_hold_beyond(beyond))
+		return true;
+	rchar_account_release(account, RCHAR_SESSION_COST);
+	return false;
+}
+
 /**
  * rchar_session_hold_importer() - count a session by which a peer imports memory of this host
  * @s: the session, new; the lock of its channel is held
  * @link: the link to which the session will be bound
- * @bytes: estimated memory of the session and its registrations
+ * @bytes: estimated memory of the session
+ * @common: set to what is counted for the registrations, which sessions share. The caller releases
+ *	    it when the last of them has left. May be NULL when @common_bytes is 0.
+ * @common_bytes: estimated memory of the registrations; 0 when there are none, or when another
+ *		  session has counted them
  *
  * The first importer of a peer gets its registrations even when they need more than half of the
  * peer's budget, because the administrator chose their size. In that case only RCHAR_SESSION_COST
- * counts against the peer. The rest is &rchar_session_held.beyond and counts only for the host.
+ * counts against the peer. The rest is beyond that, and counts only for the host.
  *
  * Return: 0, or the reason to refuse the session. Nothing is counted then.
  */
 enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rchar_link *link,
-					      u64 bytes)
+					      u64 bytes, struct rchar_common_held *common,
+					      u64 common_bytes)
 {
 	struct rchar_account *account = link->account;
 	u32 mine = atomic_fetch_inc(&account->imports);
 	enum rchar_reason reason = RCHAR_REASON_BACKLOG;
+	u64 all = bytes + common_bytes;
 
 	lockdep_assert_held(&s->channel->lock);
-	s->held.bytes = bytes;
 	if (!rchar_account_leaves_room(mine, s->channel->nr_importers,
 				       READ_ONCE(s->channel->config.backlog)))
 		goto err_imports;
-	if (mine ? rchar_account_hold(account, bytes) : rchar_account_hold_half(account, bytes))
+	if (hold_all(account, !mine, all)) {
+		s->held.bytes = bytes;
+		if (common_bytes)
+			common->bytes = common_bytes;
 		goto out;
+	}
 	/* An ending import frees memory soon: BACKLOG lets the peer retry, PEER_LIMIT does not. */
-	if (mine && !atomic_read(&account->ending_imports) && !rchar_account_fits(account, bytes))
+	if (mine && !atomic_read(&account->ending_imports) && !rchar_account_fits(account, all))
 		reason = RCHAR_REASON_PEER_LIMIT;
-	if (mine || !rchar_account_hold(account, RCHAR_SESSION_COST))
+	if (mine || !hold_first(account, all - RCHAR_SESSION_COST))
 		goto err_imports;
 	s->held.bytes = RCHAR_SESSION_COST;
 	s->held.beyond = bytes - RCHAR_SESSION_COST;
-	if (!rchar_account_hold_beyond(s->held.beyond))
-		goto err_account;
+	if (common_bytes)
+		common->beyond = common_bytes;
 out:
 	s->channel->nr_importers++;
 	s->held.importer = true;
 	return RCHAR_REASON_NONE;
 
-err_account:
-	rchar_account_release(account, s->held.bytes);
-	s->held.beyond = 0;
 err_imports:
-	s->held.bytes = 0;
 	atomic_dec(&account->imports);
 	return reason;
 }

@@ -100,6 +100,16 @@ struct rchar_session_timer {
 };
 
 /**
+ * struct rchar_common_held - memory that sessions of one peer hold together
+ * @bytes: bytes counted in the account of the peer
+ * @beyond: bytes that the host counts and the peer's account does not
+ */
+struct rchar_common_held {
+	u64 bytes;
+	u64 beyond;
+};
+
+/**
  * struct rchar_session_held - memory that the accounts count for the session; see held.c
  * @bytes: bytes counted in the account of the peer's address
  * @left: the part of @bytes that &rchar_link.dead_bytes counts

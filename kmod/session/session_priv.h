@@ -32,7 +32,8 @@ void rchar_session_recount(struct rchar_session *s);
 bool rchar_session_may_linger(struct rchar_session *s);
 void rchar_session_release(struct rchar_session *s);
 enum rchar_reason rchar_session_hold_importer(struct rchar_session *s, struct rchar_link *link,
-					      u64 bytes);
+					      u64 bytes, struct rchar_common_held *common,
+					      u64 common_bytes);
 void rchar_session_unhold_importer(struct rchar_session *s, struct rchar_link *link);
 void rchar_session_importer_gone(struct rchar_session *s);
 void rchar_session_bind(struct rchar_session *s, struct rchar_link *link, u32 id);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keys of a region. Each session of a peer has its own keys, in the protection domain of its
- * connection. Another peer cannot use these keys. They become invalid when the connection breaks.
+ * Sessions of peers that access a region. The sessions of a flow share the keys of the region, in
+ * the protection domain of its connection: see grant.h. Another peer cannot use these keys. They
+ * become invalid when the connection breaks, or when the last of these sessions has ended.
  */
 #include "export.h"
-#include <linux/log2.h>
 #include <linux/math64.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
+#include "base/account.h"
 #include "base/ledger.h"
-#include "link/dma.h"
+#include "grant.h"
 #include "link/lane.h"
 #include "link/link.h"
 #include "link/rxbuf.h"
@@ -18,9 +18,6 @@
 #include "session/channel.h"
 #include "session/session_priv.h"
 #include "session/type.h"
-
-/* Most pages of a block. Devices may allow fewer. */
-#define BLOCK_PAGES_MAX (SZ_1M >> PAGE_SHIFT)
 
 /*
  * How long a session waits until the device of its new connection may execute the atomic operations
@@ -35,43 +32,13 @@
  */
 static struct workqueue_struct *export_wq;
 
-/* ---- one connection ---- */
-
-static void set_lane(struct rchar_export *export, struct rchar_lane *lane)
-{
-	spin_lock(&export->lock);
-	WRITE_ONCE(export->lane, lane);
-	spin_unlock(&export->lock);
-}
-
-static struct rchar_lane *export_get_lane(struct rchar_export *export)
-{
-	struct rchar_lane *lane;
-
-	spin_lock(&export->lock);
-	lane = export->lane;
-	if (lane)
-		kref_get(&lane->ref);
-	spin_unlock(&export->lock);
-	return lane;
-}
-
-static struct rchar_mrs *export_mrs_of(struct rchar_lane *lane)
-{
-	return &lane->mrs[RCHAR_MRS_MANY];
-}
-
-/* Does a device execute atomic operations of peers? */
-static bool device_executes(const struct rchar_region *region)
-{
-	return region->atomics == RCHAR_ATOMICS_HW && region->access == RCHAR_ACCESS_RW;
-}
+/* ---- who executes what ---- */
 
 static enum rchar_reason claim(struct rchar_export *export, const struct rchar_lane *lane)
 {
 	enum rchar_reason reason;
 
-	if (!device_executes(export->region))
+	if (!rchar_grant_device_executes(export->region))
 		return RCHAR_REASON_NONE;
 	reason = rchar_region_claim(export->region, lane->limits.executor);
 	export->claims = !reason;
@@ -85,115 +52,6 @@ static void unclaim(struct rchar_export *export)
 	export->claims = false;
 }
 
-/* While @export->lane is set, its device executes; false when another one does. */
-static bool begin_execution(const struct rchar_export *export, const struct rchar_lane *lane)
-{
-	return !device_executes(export->region) ||
-	       rchar_region_execute(export->region, lane->limits.executor);
-}
-
-static void end_execution(const struct rchar_export *export)
-{
-	if (device_executes(export->region))
-		rchar_region_execute_end(export->region);
-}
-
-static void export_unmap(struct rchar_export *export)
-{
-	struct rchar_lane *lane = export->lane;
-	u32 i;
-
-	lockdep_assert_held(&export_mrs_of(lane)->lock);
-	for (i = 0; i < export->nr; i++) {
-		rchar_mr_free(export_mrs_of(lane), &export->blocks[i]);
-		cond_resched();
-	}
-	kvfree(export->blocks);
-	export->blocks = NULL;
-	export->nr = 0;
-	end_execution(export);
-	list_del_init(&export->owner.entry);
-	/* The last access to @export: a thread that sees no lane may free the export. */
-	set_lane(export, NULL);
-	rchar_lane_put(lane);
-}
-
-static void export_lane_gone(struct rchar_mr_owner *owner)
-{
-	export_unmap(container_of(owner, struct rchar_export, owner));
-}
-
-static int export_map_block(struct rchar_export *export, struct rchar_lane *lane, u32 i)
-{
-	unsigned long first = (unsigned long)i << (export->shift - PAGE_SHIFT);
-	unsigned long n = min(export->region->nr_pages - first,
-			      1UL << (export->shift - PAGE_SHIFT));
-	struct rchar_mr *m = &export->blocks[i];
-	int ret;
-
-	ret = rchar_mr_map(export_mrs_of(lane), m, export->region->pages + first, n, 0,
-			   n << PAGE_SHIFT, DMA_BIDIRECTIONAL);
-	if (!ret && !rchar_dma_table_is_direct(lane->cm_id->device, &m->sgt)) {
-		pr_warn_ratelimited(
-			"%s: accesses copies of the region's pages (swiotlb), so no peer gets keys\n",
-			lane->device);
-		ret = -EOPNOTSUPP;
-	}
-	return ret;
-}
-
-/*
- * Let others have the lane's registrations, so that they wait for one batch and not for all: the
- * mutex is handed to a waiter that has failed to get it once. Returns false when they have ended
- * this export's on the lane.
- */
-static bool take_turns(struct rchar_export *export, struct rchar_lane *lane)
-{
-	mutex_unlock(&export_mrs_of(lane)->lock);
-	rchar_mrs_lock(export_mrs_of(lane));
-	return export->lane == lane;
-}
-
-static int register_blocks(struct rchar_export *export, struct rchar_lane *lane)
-{
-	int access = IB_ACCESS_REMOTE_READ;
-	u32 i, n;
-	int ret;
-
-	if (export->region->access == RCHAR_ACCESS_RW)
-		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
-	if (export->region->access == RCHAR_ACCESS_RW &&
-	    export->region->atomics == RCHAR_ATOMICS_HW)
-		access |= IB_ACCESS_REMOTE_ATOMIC;
-	for (i = 0; i < export->nr; i += n) {
-		if (i && !take_turns(export, lane))
-			return -ECONNRESET;
-		if (READ_ONCE(export->session->state) == RCHAR_SESSION_DEAD)
-			return -ECONNRESET;
-		for (n = 0; n < RCHAR_MR_BATCH && i + n < export->nr; n++) {
-			ret = export_map_block(export, lane, i + n);
-			if (ret)
-				return ret;
-		}
-		ret = rchar_mr_register(export_mrs_of(lane), &export->blocks[i], n, access);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-static u8 block_shift(const struct rchar_lane *lane)
-{
-	u32 pages = min_t(u32, lane->limits.reg_pages, BLOCK_PAGES_MAX);
-
-	return PAGE_SHIFT + ilog2(max(pages, 1u));
-}
-
-static u64 block_count(const struct rchar_region *region, u8 shift)
-{
-	return ((region->size - 1) >> shift) + 1;
-}
-
 /*
  * What must this kernel execute, as the devices cannot? On an encrypted link everything, because
  * keys of memory are no secret there. Where the exporter's device registers no memory, or less than
@@ -204,44 +62,14 @@ static u8 choose_calls(const struct rchar_lane *lane, const struct rchar_region 
 	u32 blocks_max = min_t(u32, lane->limits.mrs, RCHAR_WIRE_BLOCKS_MAX);
 
 	if (lane->encrypted || !lane->limits.reg_pages || !lane->limits.direct_dma ||
-	    block_count(region, block_shift(lane)) > blocks_max)
+	    rchar_grant_blocks(region, rchar_grant_shift(lane)) > blocks_max)
 		return RCHAR_BY_CALL_FLAGS;
 	return lane->limits.reads ? 0 : RCHAR_BY_CALL_READ;
 }
 
-static int export_map(struct rchar_export *export, struct rchar_lane *lane)
-{
-	int ret;
-
-	lockdep_assert_held(&export_mrs_of(lane)->lock);
-	if (!begin_execution(export, lane))
-		return -EXDEV;
-	export->shift = block_shift(lane);
-	export->nr = block_count(export->region, export->shift);
-	export->blocks = kvcalloc(export->nr, sizeof(*export->blocks), GFP_KERNEL | __GFP_NOWARN);
-	if (!export->blocks) {
-		export->nr = 0;
-		end_execution(export);
-		return -ENOMEM;
-	}
-	kref_get(&lane->ref);
-	set_lane(export, lane);
-	/* Either register_blocks() sees DEAD, or export_channel_revoke() sees the lane. */
-	smp_mb();
-	list_add(&export->owner.entry, &export_mrs_of(lane)->owners);
-	ret = register_blocks(export, lane);
-	/*
-	 * On a failed lane, registrations may still be in the send queue. The teardown of the lane
-	 * drains the queue and then frees the registrations.
-	 */
-	if (ret && export->lane == lane && READ_ONCE(lane->state) == RCHAR_LANE_UP)
-		export_unmap(export);
-	return ret;
-}
-
 /* ---- MAP frames for the peer ---- */
 
-static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 attempt, u32 first,
+static struct rchar_txbuf *map_frame(const struct rchar_grant *grant, u32 attempt, u32 first,
 				     u32 count)
 {
 	u32 len = sizeof(struct rchar_wire_map) + count * sizeof(__le32), i;
@@ -249,7 +77,7 @@ static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 atte
 		.attempt = cpu_to_le32(attempt),
 		.first = cpu_to_le32(first),
 		.count = cpu_to_le32(count),
-		.shift = export->shift,
+		.shift = grant->shift,
 	};
 	struct rchar_txbuf *txb = rchar_txbuf_alloc(RCHAR_OP_MAP, len, GFP_KERNEL);
 
@@ -257,7 +85,7 @@ static struct rchar_txbuf *map_frame(const struct rchar_export *export, u32 atte
 		return NULL;
 	rchar_txbuf_append(txb, &map, sizeof(map));
 	for (i = 0; i < count; i++) {
-		__le32 key = cpu_to_le32(export->blocks[first + i].key);
+		__le32 key = cpu_to_le32(grant->blocks[first + i].key);
 
 		rchar_txbuf_append(txb, &key, sizeof(key));
 	}
@@ -272,11 +100,11 @@ static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 	LIST_HEAD(frames);
 	int ret;
 
-	for (first = 0; first < export->nr; first += count) {
+	for (first = 0; first < export->grant->nr; first += count) {
 		struct rchar_txbuf *txb;
 
-		count = min3(export->nr - first, room, (u32)RCHAR_WIRE_MAP_KEYS);
-		txb = map_frame(export, lane->peer.attempt, first, count);
+		count = min3(export->grant->nr - first, room, (u32)RCHAR_WIRE_MAP_KEYS);
+		txb = map_frame(export->grant, lane->peer.attempt, first, count);
 		if (!txb) {
 			rchar_txbuf_put_list(&frames);
 			return -ENOMEM;
@@ -294,29 +122,61 @@ static int export_tell(struct rchar_export *export, struct rchar_lane *lane)
 	return ret;
 }
 
+/* Register what is missing, and tell the peer what it has not been told on this connection. */
+static int register_and_tell(struct rchar_export *export, struct rchar_lane *lane)
+{
+	struct rchar_grant *grant = export->grant;
+	int ret;
+
+	ret = rchar_grant_register(grant, export->region, lane, export->session);
+	if (!ret && export->told != grant->generation)
+		ret = export_tell(export, lane);
+	if (!ret)
+		export->told = grant->generation;
+	return ret;
+}
+
+/*
+ * Have all sessions left the grant? Who let the last one leave may have found no lane yet, while
+ * another one, which is dead, was about to register.
+ */
+static bool is_abandoned(const struct rchar_export *export)
+{
+	struct rchar_channel *channel = export->session->channel;
+	bool abandoned;
+
+	spin_lock_bh(&channel->lock);
+	abandoned = !export->grant->users;
+	spin_unlock_bh(&channel->lock);
+	return abandoned;
+}
+
 /*
  * Register the region on the lane. Return an error only if the session cannot continue, or not yet:
  * -EXDEV when another device executes the atomic operations of the region.
  */
 static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 {
+	struct rchar_mrs *mrs = &lane->mrs[RCHAR_MRS_MANY];
 	int ret = 0;
 
 	/* OPENED has said what is executed by calls, or by the device, maybe another one. */
 	if (choose_calls(lane, export->region) & ~export->by_call ||
-	    (device_executes(export->region) && !lane->limits.atomics))
+	    (rchar_grant_device_executes(export->region) && !lane->limits.atomics))
 		return -EOPNOTSUPP;
 
-	rchar_mrs_lock(export_mrs_of(lane));
-	if (READ_ONCE(lane->state) == RCHAR_LANE_UP && export->lane != lane) {
-		ret = export_map(export, lane);
-		if (!ret)
-			ret = export_tell(export, lane);
+	rchar_mrs_lock(mrs);
+	if (READ_ONCE(lane->state) == RCHAR_LANE_UP) {
+		ret = register_and_tell(export, lane);
 		/* The lane has failed: the session gets new keys on the next lane. */
 		if (READ_ONCE(lane->state) != RCHAR_LANE_UP)
 			ret = 0;
 	}
-	mutex_unlock(&export_mrs_of(lane)->lock);
+	/* Of a lane that fails, the teardown frees what the device may not have seen yet. */
+	if (READ_ONCE(export->grant->lane) == lane && READ_ONCE(lane->state) == RCHAR_LANE_UP &&
+	    is_abandoned(export))
+		rchar_grant_unregister(export->grant);
+	mutex_unlock(&mrs->lock);
 	return ret;
 }
 
@@ -343,22 +203,42 @@ static void drop_region(struct rchar_export *export)
 		rchar_txbuf_put(spare);
 }
 
+/* Returns true if that was the last session. */
+static bool leave(struct rchar_export *export)
+{
+	struct rchar_channel *channel = export->session->channel;
+	bool last;
+
+	spin_lock_bh(&channel->lock);
+	last = rchar_grant_leave(export->grant);
+	spin_unlock_bh(&channel->lock);
+	return last;
+}
+
+static void release_common(struct rchar_grant *grant, struct rchar_account *account)
+{
+	rchar_account_release(account, grant->hold.bytes);
+	rchar_account_release_beyond(grant->hold.beyond);
+	grant->hold = (struct rchar_common_held){};
+}
+
 /*
- * Revoke the keys. The session is dead, so no thread creates new keys. After the return, no peer
- * can read or write with the revoked keys.
+ * Give the keys back. The session is dead. After the return, no peer can read or write with them,
+ * unless another session of the flow uses them.
  */
 static void export_revoke(struct rchar_export *export)
 {
-	struct rchar_lane *lane = export_get_lane(export);
+	struct rchar_grant *grant = export->grant;
 
-	if (!lane)
+	if (!grant)
 		return;
-	/* The teardown of the lane also revokes the keys: check with the lock held. */
-	rchar_mrs_lock(export_mrs_of(lane));
-	if (export->lane == lane)
-		export_unmap(export);
-	mutex_unlock(&export_mrs_of(lane)->lock);
-	rchar_lane_put(lane);
+	mutex_lock(&grant->leaving);
+	if (export->uses && leave(export)) {
+		rchar_grant_revoke(grant);
+		release_common(grant, export->session->link->account);
+	}
+	WRITE_ONCE(export->uses, false);
+	mutex_unlock(&grant->leaving);
 }
 
 /* Reads by calls: an answer in reserve, so that a READ does not fail the lane without memory. */
@@ -467,10 +347,7 @@ static int export_create(struct rchar_session *s)
 	export->session = s;
 	export->region = rchar_region_of(s->channel);
 	rchar_region_get(export->region);
-	spin_lock_init(&export->lock);
 	INIT_DELAYED_WORK(&export->work, export_work);
-	INIT_LIST_HEAD(&export->owner.entry);
-	export->owner.gone = export_lane_gone;
 	return 0;
 }
 
@@ -478,9 +355,14 @@ static void export_free(struct rchar_session *s)
 {
 	struct rchar_export *export = rchar_session_priv(s);
 
-	/* export_accept() may discard a session without a link in a soft interrupt. */
-	if (s->link)
+	/*
+	 * Without a link it uses no keys: see discard_keys(). That may be in a soft interrupt. With
+	 * one, its work has let it leave: others that still leave need not be waited for.
+	 */
+	if (WARN_ON_ONCE(s->link && READ_ONCE(export->uses)))
 		export_revoke(export);
+	if (export->grant)
+		rchar_grant_put(export->grant);
 	unclaim(export);
 	if (export->region)
 		rchar_region_put(export->region);
@@ -492,29 +374,69 @@ static void export_free(struct rchar_session *s)
 /* ---- sessions of peers ---- */
 
 /*
- * The approximate memory cost of registering a region: a scatterlist entry and an address for each
- * page, a memory region for each block of 1 << @shift bytes, the MAP frames of two connections, and
- * stale MAP frames.
+ * The approximate memory cost of the keys of a region, for all sessions of a flow: a scatterlist
+ * entry and an address for each page, and a memory region for each block.
  */
-static u64 export_cost_of(const struct rchar_region *region, u8 shift)
+static u64 common_cost_of(const struct rchar_region *region, u8 shift)
 {
-	u64 blocks = block_count(region, shift);
-	u64 maps = 2 * DIV_ROUND_UP_ULL(blocks, RCHAR_WIRE_MAP_KEYS) + RCHAR_EXPORT_STALE_MAX;
-
-	return RCHAR_SESSION_COST + region->nr_pages * 80 + blocks * 1024 + maps * PAGE_SIZE;
+	return region->nr_pages * 80 + rchar_grant_blocks(region, shift) * 1024;
 }
 
-/* Memory that a session holds on behalf of the peer, with the blocks that @lane registers. */
-static u64 session_cost_of(const struct rchar_region *region, const struct rchar_lane *lane,
-			   u8 by_call)
+/* The most that export_tell() leaves unacknowledged, when the payload of a frame is @max bytes. */
+static u64 maps_cost_of(u64 blocks, u32 max)
+{
+	u32 room = (max - sizeof(struct rchar_wire_map)) / sizeof(__le32);
+	u32 keys = min_t(u32, room, RCHAR_WIRE_MAP_KEYS);
+	u64 frames = 3 * DIV_ROUND_UP_ULL(blocks, keys) + RCHAR_EXPORT_STALE_MAX;
+
+	return frames * (max + RCHAR_TXBUF_COST);
+}
+
+/*
+ * That of a session with keys: MAP frames. The peer chooses the size of the frames, and another one
+ * with each connection.
+ */
+static u64 keys_cost_of(const struct rchar_region *region, u8 shift)
+{
+	u64 blocks = rchar_grant_blocks(region, shift);
+
+	return RCHAR_SESSION_COST + max(maps_cost_of(blocks, RCHAR_WIRE_SMALL),
+					maps_cost_of(blocks, RCHAR_WIRE_FRAME_MIN));
+}
+
+/* Memory that a session holds on behalf of the peer, beside what it shares with others. */
+static u64 session_cost_of(const struct rchar_region *region, u8 shift, u8 by_call)
 {
 	return (by_call & RCHAR_BY_CALL_READ ? RCHAR_EXPORT_REPLIES_MAX : 0) +
-	       (by_call & RCHAR_BY_CALL_WRITE ? 0 : export_cost_of(region, block_shift(lane)));
+	       (by_call & RCHAR_BY_CALL_WRITE ? 0 : keys_cost_of(region, shift));
+}
+
+static enum rchar_reason hold_for_peer(struct rchar_session *s, struct rchar_link *link,
+				       const struct rchar_lane *lane)
+{
+	struct rchar_export *export = rchar_session_priv(s);
+	u8 shift = rchar_grant_shift(lane);
+	u64 cost = session_cost_of(export->region, shift, export->by_call), common = 0;
+	struct rchar_common_held *held = export->grant ? &export->grant->hold : NULL;
+
+	if (held && export->grant->users == 1)
+		common = common_cost_of(export->region, shift);
+	return rchar_session_hold_importer(s, link, cost, held, common);
+}
+
+/* Undo the joining of a session that is not accepted, and so has registered nothing. */
+static void discard_keys(struct rchar_export *export, struct rchar_link *link)
+{
+	lockdep_assert_held(&export->session->channel->lock);
+	/* If it is the last one, it was the first one, too: others could not leave meanwhile. */
+	if (export->uses && rchar_grant_leave(export->grant))
+		release_common(export->grant, link->account);
+	export->uses = false;
 }
 
 /* Choose, for a new session, what this kernel executes, and hold what that needs. */
 static enum rchar_reason export_begin(struct rchar_session *s, struct rchar_link *link,
-				      const struct rchar_lane *lane)
+				      const struct rchar_hdr *hdr, const struct rchar_lane *lane)
 {
 	struct rchar_export *export = rchar_session_priv(s);
 	struct rchar_region *region = export->region;
@@ -527,7 +449,16 @@ static enum rchar_reason export_begin(struct rchar_session *s, struct rchar_link
 	reason = claim(export, lane);
 	if (reason)
 		return reason;
-	return rchar_session_hold_importer(s, link, session_cost_of(region, lane, export->by_call));
+	if (!(export->by_call & RCHAR_BY_CALL_WRITE)) {
+		export->grant = rchar_grant_join(region, rchar_link_flow(link, hdr->session));
+		if (!export->grant)
+			return RCHAR_REASON_NO_MEMORY;
+		export->uses = true;
+	}
+	reason = hold_for_peer(s, link, lane);
+	if (reason)
+		discard_keys(export, link);
+	return reason;
 }
 
 /* Add the session to the link's table and open it at once: no program's open() is needed. */
@@ -557,7 +488,7 @@ static enum rchar_reason accept_on(struct rchar_channel *channel, struct rchar_l
 	s = rchar_session_create(channel, RCHAR_SESSION_WAITING, GFP_ATOMIC | __GFP_NOWARN);
 	if (!s)
 		return RCHAR_REASON_NO_MEMORY;
-	reason = export_begin(s, link, lane);
+	reason = export_begin(s, link, hdr, lane);
 	if (reason) {
 		rchar_session_discard(s);
 		return reason;
@@ -568,6 +499,7 @@ static enum rchar_reason accept_on(struct rchar_channel *channel, struct rchar_l
 	spin_unlock(&s->lock);
 	if (ok)
 		return RCHAR_REASON_NONE; /* the link's table now owns the reference */
+	discard_keys(rchar_session_priv(s), link);
 	rchar_session_unhold_importer(s, link);
 	rchar_session_put(s);
 	return RCHAR_REASON_NO_MEMORY;
@@ -620,8 +552,8 @@ static enum rchar_frame_error export_fin(struct rchar_session *s)
 }
 
 /*
- * Find dead sessions with keys: up to @max, each with a reference. A peer chooses how many sessions
- * there are, and each call walks over those that are done.
+ * Find dead sessions that use keys: up to @max, each with a reference. A peer chooses how many
+ * sessions there are, and each call walks over those that are done.
  */
 static unsigned int dead_with_keys(struct rchar_channel *channel, struct rchar_session **found,
 				   unsigned int max)
@@ -633,7 +565,7 @@ static unsigned int dead_with_keys(struct rchar_channel *channel, struct rchar_s
 	list_for_each_entry(s, &channel->sessions, channel_entry) {
 		struct rchar_export *export = rchar_session_priv(s);
 
-		if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD && READ_ONCE(export->lane) &&
+		if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD && READ_ONCE(export->uses) &&
 		    kref_get_unless_zero(&s->ref))
 			found[n++] = s;
 		if (n == max)
@@ -653,7 +585,6 @@ static void export_channel_revoke(struct rchar_channel *channel)
 	unsigned int i, n, left = READ_ONCE(channel->nr_sessions);
 	struct rchar_session *found[32];
 
-	smp_mb(); /* pairs with export_map(); the sessions that died before this call are DEAD */
 	for (; left; left -= n) {
 		n = dead_with_keys(channel, found, min_t(unsigned int, left, ARRAY_SIZE(found)));
 		if (!n)

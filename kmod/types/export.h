@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* An export: the keys with which one session of a peer accesses a region on one connection. */
+/* An export: one session through which a peer accesses a region. */
 #ifndef RCHAR_EXPORT_H
 #define RCHAR_EXPORT_H
 
 #include <linux/sizes.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
-#include "link/mr.h"
 #include "link/txbuf.h"
 
 /* MAP frames that a session may queue in addition to the MAP frames of two connections. */
@@ -20,34 +18,28 @@
  */
 #define RCHAR_EXPORT_REPLIES_MAX ((RCHAR_WIRE_PIECES_MAX + 1) * (SZ_64K + RCHAR_TXBUF_COST))
 
+struct rchar_grant;
 struct rchar_hdr;
-struct rchar_lane;
 struct rchar_region;
 struct rchar_rxbuf;
 struct rchar_session;
 
 /**
- * struct rchar_export - keys of one session: the private data of the type
+ * struct rchar_export - a session of a peer: the private data of the type
  * @session: the session; a queued @work holds a reference
- * @region: the region, with a reference until the session is dead and its keys are invalid;
- *	    session lock
- * @work: registers the region on a new connection, or revokes the keys of a dead session
+ * @region: the region, with a reference until the session is dead and has left @grant; session
+ *	    lock
+ * @work: gives the peer the keys of a new connection, or takes them back when the session is dead
  * @waits_since: jiffies: when @work first found that another device executes atomic operations; 0:
  *		 it did not
  * @by_call: RCHAR_BY_CALL_*: what this kernel executes
- * @claims: counted in &rchar_region.claims, from accept until the session is dead and its keys are
- *	    invalid. Only one thread uses the export at a time: that which accepts, or @work.
+ * @claims: counted in &rchar_region.claims, from accept until the session is dead and has left
+ *	    @grant. Only one thread uses the export at a time: that which accepts, or @work.
  * @spare: reads by calls: an answer for which there would be no memory, or NULL; session lock
- * @lock: protects the pointer @lane
- * @lane: the lane on which @blocks are registered, with a reference, or NULL. While it is set, the
- *	  export counts in &rchar_region.executing, if a device executes atomic operations.
- * @owner: entry in the lane's list of owners
- * @nr: length of @blocks
- * @shift: a block has 1 << @shift bytes
- * @blocks: one memory region for each block, in the order of the region
- *
- * The lock of the lane's registrations of kind RCHAR_MRS_MANY protects @lane and all fields
- * below. A write to @lane takes @lock as well.
+ * @grant: the keys, with a reference; NULL when this kernel executes reads and writes
+ * @uses: the session has joined @grant, and has not left it. Written with &rchar_grant.leaving
+ *	  held, or by the thread that accepts.
+ * @told: the &rchar_grant.generation that the peer was last told; only @work
  */
 struct rchar_export {
 	struct rchar_session *session;
@@ -57,12 +49,9 @@ struct rchar_export {
 	u8 by_call;
 	bool claims;
 	struct rchar_txbuf *spare;
-	spinlock_t lock;
-	struct rchar_lane *lane;
-	struct rchar_mr_owner owner;
-	u32 nr;
-	u8 shift;
-	struct rchar_mr *blocks;
+	struct rchar_grant *grant;
+	bool uses;
+	u32 told;
 };
 
 void rchar_export_update(struct rchar_session *s);

@@ -6,6 +6,7 @@
 #ifndef RCHAR_REGION_H
 #define RCHAR_REGION_H
 
+#include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
@@ -34,8 +35,9 @@ struct rchar_type;
  * @rings: number of rings received from peers
  * @last: value of the last ring
  * @claims: %RCHAR_ATOMICS_HW: sessions of peers that may need a device to execute their operations
- * @executing: those whose operations @executor can execute now
+ * @executing: grants with keys of @executor, which can execute operations now
  * @executor: &rchar_limits.executor of the device that executes, or of the last one
+ * @grants: &rchar_grant.entry, by flow; lock of the channel
  * @wait: pollers that wait for rings or for the delete of the channel
  * @free_work: frees the region in process context
  */
@@ -52,6 +54,7 @@ struct rchar_region {
 	u32 claims;
 	u32 executing;
 	u32 executor;
+	DECLARE_HASHTABLE(grants, 6);
 	wait_queue_head_t wait;
 	struct work_struct free_work;
 };

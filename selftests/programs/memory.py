@@ -3,7 +3,9 @@
 """memory.py export|import - a memory channel from Python: the exporter has it mapped and
 waits for a ring, the importer reads, writes and rings.
 memory.py scatter - the importer reads what it has written, into many pieces of memory of any
-length and alignment."""
+length and alignment.
+memory.py together - sixteen importers of the channel "shared": after each step the file /tmp/step
+has its name, and the next one begins when the file is gone."""
 import fcntl
 import mmap
 import os
@@ -11,6 +13,7 @@ import random
 import select
 import struct
 import sys
+import time
 
 NOTIFY = 0xBB04          # RCHAR_IOC_NOTIFY
 RINGS = 0x8010BB05       # RCHAR_IOC_RINGS
@@ -56,4 +59,36 @@ def scatter():
         assert b"".join(pieces) == written[start:start + length], start
 
 
-{"export": export, "import": import_, "scatter": scatter}[sys.argv[1]]()
+def step(name):
+    with open("/tmp/step.new", "w", encoding="ascii") as file:
+        file.write(name)
+    os.rename("/tmp/step.new", "/tmp/step")
+    while os.path.exists("/tmp/step"):
+        time.sleep(0.01)
+
+
+def all_read_and_write(fds):
+    written = [random.randbytes(4096) for _ in fds]
+    for fd, at, data in zip(fds, range(0, 1 << 25, 1 << 21), written):
+        assert os.pwrite(fd, data, at) == len(data)
+    for fd, at, data in zip(fds[1:] + fds[:1], range(0, 1 << 25, 1 << 21), written):
+        assert os.pread(fd, len(data), at) == data
+
+
+def together():
+    fds = [os.open("/dev/rchar/shared", os.O_RDWR) for _ in range(16)]
+    all_read_and_write(fds)
+    step("opened")
+    all_read_and_write(fds)
+    step("again")
+    while len(fds) > 1:
+        os.close(fds.pop(0))
+    all_read_and_write(fds)
+    step("one")
+    all_read_and_write(fds)
+    os.close(fds.pop())
+    step("none")
+
+
+{"export": export, "import": import_, "scatter": scatter,
+ "together": together}[sys.argv[1]]()

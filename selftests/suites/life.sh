@@ -681,18 +681,39 @@ slow_registrations_hold_nobody_up() {
 
 # Each is late by less than what fails a connection.
 many_slow_registrations_hold_nobody_up() {
-	local attempts
+	local attempts i
 
 	needs_test_build
 	rchar add other memory listen 10.0.0.1 size 64m
+	for i in 1 2 3 4 5 6 7; do
+		rchar add slow$i memory listen 10.0.0.1 size 1m
+		on b rchar -w $limit add slow$i memory connect 10.0.0.1
+	done
 	registers_slowly 1m 4200000
 	attempts=$(counter b 'rchar -j link' attempts)
-	on b 'for i in 1 2 3 4 5 6 7; do head -c 1 /dev/rchar/slow >/dev/null 2>&1 & done' &
+	on b 'for i in 1 2 3 4 5 6 7; do head -c 1 /dev/rchar/slow$i >/dev/null 2>&1 & done' &
 	until_true attempted_again "$attempts"
 	echo 0 >$slow
 	rchar del slow
 	rchar del other
 	wait
+	clean
+}
+
+# Of two sessions with the same keys, the one that began to register them is killed meanwhile.
+the_next_session_goes_on_registering() {
+	local first
+
+	needs_test_build
+	registers_slowly 64m 500000
+	first=$(rchar session | sed -n 's/: channel slow .*//p')
+	on b 'head -c 1 /dev/rchar/slow | wc -c >/tmp/second' &
+	until_true eval '[ "$(rchar session | grep -c ": channel slow ")" = 2 ]'
+	rchar session kill "$first"
+	echo 0 >$slow
+	wait
+	[ "$(on b cat /tmp/second)" = 1 ]
+	until_true on b grep -q ^head: /tmp/got
 	clean
 }
 
@@ -909,7 +930,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 46
+plan 47
 rmmod rdma_char
 resources >/tmp/resources
 completion_queues >/tmp/completion_queues
@@ -950,6 +971,7 @@ run fsync_fails_when_the_session_ends_first
 run ended_sessions_tell_what_was_not_delivered
 run slow_registrations_hold_nobody_up
 run many_slow_registrations_hold_nobody_up
+run the_next_session_goes_on_registering
 run a_denied_peer_has_no_access_when_set_returns
 run deleting_a_channel_holds_no_other_up
 run monitor_tells_each_change

@@ -305,7 +305,74 @@ reads_register_their_memory() {
 	reconnect
 }
 
-plan 23
+# Of the last block of the region "shared", found by its size: one for each time it is registered.
+keys_of_shared() { rdma resource show mr | grep -c 'mrlen 12288' || true; }
+held_for_peers() { sed -n 's/^held //p' "${limits%/*}/objects"; }
+importers_of_shared() { rchar session | grep -c ': channel shared ' || true; }
+step_is() { [ "$(on b cat /tmp/step 2>/dev/null)" = "$1" ]; }
+next_step() { on b rm /tmp/step; }
+
+# However many of its programs have the region open, and when the first of them has gone.
+programs_of_a_host_share_keys() {
+	local before
+
+	reads_are_one_sided
+	before=$(held_for_peers)
+	rchar add shared memory listen 10.0.0.1 size $((size + 12288))
+	on b rchar -w $limit add shared memory connect 10.0.0.1
+	on b 'rm -f /tmp/step; exec python3 /root/programs/memory.py together' &
+	until_true step_is opened
+	[ "$(importers_of_shared)" = 16 ]
+	[ "$(keys_of_shared)" = 1 ]
+	# One set of registrations is 0.7 MiB, and each importer another 0.05.
+	[ $(($(held_for_peers) - before)) -lt $((2 << 20)) ]
+	reset_link b
+	next_step
+	until_true step_is again
+	[ "$(keys_of_shared)" = 1 ]
+	next_step
+	until_true step_is one
+	until_true eval '[ "$(importers_of_shared)" = 1 ]'
+	[ "$(keys_of_shared)" = 1 ]
+	next_step
+	until_true step_is none
+	until_true eval '[ "$(keys_of_shared)" = 0 ]'
+	until_true eval '[ "$(held_for_peers)" -le "$before" ]'
+	next_step
+	wait
+	on b rchar del shared
+	rchar del shared
+}
+
+# Each of them may be the first, the last, or the one that registers.
+importers_come_and_go_while_the_link_breaks() {
+	local i readers
+
+	reads_are_one_sided
+	rchar add shared memory listen 10.0.0.1 size $((size + 12288))
+	on b rchar -w $limit add shared memory connect 10.0.0.1
+	on b 'rm -f /tmp/stop /tmp/came
+		for i in 1 2 3 4; do
+			while [ ! -e /tmp/stop ]; do
+				head -c 5000 /dev/rchar/shared | wc -c >>/tmp/came
+			done &
+		done
+		wait' &
+	readers=$!
+	for i in 1 2 3 4 5; do
+		until_moving b shared rx_bytes $readers
+		reset_link b || true	# it may be down
+	done
+	on b touch /tmp/stop
+	wait $readers
+	[ "$(on b 'sort -u /tmp/came')" = 5000 ]
+	note "$(on b 'wc -l </tmp/came') importers"
+	until_true eval '[ "$(keys_of_shared)" = 0 ]'
+	on b rchar del shared
+	rchar del shared
+}
+
+plan 25
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -318,6 +385,8 @@ run python_mmap_and_pread
 run descriptors_are_inherited
 run no_frames_for_bytes
 run rchar_perf_measures
+run programs_of_a_host_share_keys
+run importers_come_and_go_while_the_link_breaks
 run reads_register_their_memory
 run operations_wait_for_dma_mappings
 run operations_end_without_dma_mappings
