@@ -107,7 +107,9 @@ static void lane_reposted(struct rchar_lane *lane)
 
 static void lane_retry(struct rchar_lane *lane)
 {
-	rchar_stats_inc(&lane->flow->traffic->stats.map_stalls);
+	/* Not for operations that fail together, some at a time. */
+	if (READ_ONCE(lane->tx.unmapped) || data_race(lane->onesided.unmapped))
+		rchar_stats_inc(&lane->flow->traffic->stats.map_stalls);
 	rchar_flow_retry(lane->flow, lane);
 	rchar_onesided_pump(lane->flow);
 }
