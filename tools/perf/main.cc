@@ -44,7 +44,8 @@ void print_help()
 	     "  -1, --once        serve: one session, then end\n"
 	     "  -T, --threads     serve: one thread for each session\n"
 	     "  -j, --json        one JSON object for each result\n"
-	     "  -h, --help        this");
+	     "  -h, --help        this\n"
+	     "  -V, --version     the version");
 }
 
 std::vector<uint32_t> parse_sizes(const char *text, uint32_t most)
@@ -99,11 +100,12 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 		{"threads", no_argument, nullptr, 'T'},
 		{"json", no_argument, nullptr, 'j'},
 		{"help", no_argument, nullptr, 'h'},
+		{"version", no_argument, nullptr, 'V'},
 		{nullptr, 0, nullptr, 0},
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "s:t:a:n:c:d:wq1Tjh", longs, nullptr)) != -1) {
+	while ((c = getopt_long(argc, argv, "s:t:a:n:c:d:wq1TjhV", longs, nullptr)) != -1) {
 		switch (c) {
 		case 's':
 			options->sizes = parse_sizes(optarg, BLOCK_MAX);
@@ -141,6 +143,9 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 			break;
 		case 'h':
 			print_help();
+			return false;
+		case 'V':
+			puts("rchar-perf " RCHAR_VERSION);
 			return false;
 		default:
 			throw Failure(EXIT_USAGE, "see 'rchar-perf --help'");
