@@ -552,8 +552,31 @@ names_are_completed() {
 	[ "$(rchar complete -- set two key k | tr '\n' ' ')" = "ka kb " ]
 	rchar complete -- link reset '' | grep -qx "$(rchar link | sed -n 's/: to.*//p')"
 	rchar complete -- session kill '' | grep -qx "$(session two)"
+	[ "$(rchar complete -- session show t)" = two ]
 	[ "$(rchar complete -- add x stream listen 10.0.0 | tr '\n' ' ')" = "10.0.0.1 " ]
 	exec 3>&-
+	clean
+}
+
+# One machine with itself: each link and each session is there twice.
+links_and_sessions_are_shown_alone() {
+	local id link
+
+	rchar add one stream listen 10.0.0.1
+	rchar add other stream listen 10.0.0.1
+	rchar -w $limit add two stream connect 10.0.0.1/one
+	exec 3>/dev/rchar/two
+	id=$(session two) link=${id%/*}
+	[ "$(rchar -j link show "$link" | grep -o '"link":"[0-9]*"')" = "\"link\":\"$link\"" ]
+	rchar session show two | grep -q "^$id: channel two to "
+	! rchar session show two | grep 'channel one ' || return 1
+	[ "$(rchar session show "$id" | grep -c ': channel ')" = 1 ]
+	[ "$(rchar session show "$link" | grep -c ': channel ')" = 1 ]
+	[ -z "$(rchar session show other)" ]
+	exec 3>&-
+	expect_status 6 rchar link show 999999
+	expect_status 6 rchar session show 999999/1
+	expect_status 6 rchar session show nobody
 	clean
 }
 
@@ -966,7 +989,7 @@ udev_makes_units_of_channels() {
 	clean
 }
 
-plan 34
+plan 35
 run every_setting_round_trips
 run initial_values_are_left_out
 run apply_knows_the_limits
@@ -988,6 +1011,7 @@ run files_of_etc_are_the_default
 run apply_stays_in_its_network_namespace
 run only_the_administrator_applies
 run names_are_completed
+run links_and_sessions_are_shown_alone
 run check_of_what_works
 run check_of_what_does_not_work
 run check_reads_the_firewall

@@ -60,6 +60,9 @@ wrong_words() {
 	says "'rx' is not ro or rw" add x memory listen 10.0.0.1 size 1m access rx
 	says "'no' is not sw or hw" add x memory listen 10.0.0.1 size 1m atomics no
 	says "not an id" link reset xyz
+	says "not an id" link show xyz
+	says "'more' is one word too many" session show x more
+	says "is not NAME, LINK or LINK/SESSION" session show x/y
 	says "'frob' is one word too many" key frob
 	says "'more' is one word too many" key gen more
 	says "has an empty part" add x stream listen 10.0.0.1 keys a,,b

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 
 #include "apply.hh"
 #include "cdi.hh"
@@ -141,6 +143,11 @@ void command_show(Words words, const Options &options)
 	warn_of_files(channels, false);
 }
 
+template <typename T, typename F> void keep(std::vector<T> *all, F wanted)
+{
+	all->erase(std::remove_if(all->begin(), all->end(), std::not_fn(wanted)), all->end());
+}
+
 void command_link(Words words, const Options &options)
 {
 	if (words.accept("reset")) {
@@ -152,10 +159,61 @@ void command_link(Words words, const Options &options)
 		Netlink().call(r, "link reset " + id);
 		return;
 	}
-	words.accept("show");
+	bool one = words.accept("show") && !words.empty();
+	uint64_t id = one ? parse_link_id(words.take("the id of the link")) : 0;
+
 	words.end();
 	Netlink nl;
-	print_table_of(dump<Link>(nl, RCHAR_CMD_LINK_GET), options);
+	std::vector<Link> links = dump<Link>(nl, RCHAR_CMD_LINK_GET);
+	if (!one) {
+		print_table_of(links, options);
+		return;
+	}
+	keep(&links, [id](const Link &l) { return l.id == id; });
+	if (links.empty())
+		throw Failure(EXIT_NONE, "link show: there is no link " + id_text(id));
+	print_list(links, options);
+}
+
+// A name of a channel, LINK or LINK/SESSION.
+struct Which {
+	std::string name;
+	std::optional<uint64_t> link;
+	std::optional<uint32_t> session;
+};
+
+Which parse_which(const std::string &text)
+{
+	size_t slash = text.find('/');
+	Which which;
+
+	if (text.find_first_not_of("0123456789/") == std::string::npos) {
+		which.link = parse_link_id(text.substr(0, slash));
+		if (slash != std::string::npos)
+			which.session = parse_number(text.substr(slash + 1), "session");
+	} else if (slash == std::string::npos) {
+		which.name = text;
+	} else {
+		usage_error("session: '" + text + "' is not NAME, LINK or LINK/SESSION");
+	}
+	return which;
+}
+
+std::vector<Session> sessions_of(Netlink &nl, const Which &which)
+{
+	if (!which.link)
+		get_channel(nl, which.name);  // a name that does not exist is an error
+	std::vector<Session> sessions = dump<Session>(nl, RCHAR_CMD_SESSION_GET);
+	keep(&sessions, [&](const Session &s) {
+		return which.link ?
+			       s.link == which.link && (!which.session || s.id == which.session) :
+			       s.channel == which.name;
+	});
+	if (which.session && sessions.empty())
+		throw Failure(EXIT_NONE, "session show: there is no session " +
+						 id_text(*which.link) + "/" +
+						 std::to_string(*which.session));
+	return sessions;
 }
 
 void command_session(Words words, const Options &options)
@@ -174,10 +232,14 @@ void command_session(Words words, const Options &options)
 		Netlink().call(r, "session kill " + id);
 		return;
 	}
-	words.accept("show");
+	std::optional<Which> which;
+
+	if (words.accept("show") && !words.empty())
+		which = parse_which(words.take("a name of a channel, LINK or LINK/SESSION"));
 	words.end();
 	Netlink nl;
-	print_table_of(dump<Session>(nl, RCHAR_CMD_SESSION_GET), options);
+	print_table_of(which ? sessions_of(nl, *which) : dump<Session>(nl, RCHAR_CMD_SESSION_GET),
+		       options);
 }
 
 void key_add(Words words, const Options &options)
@@ -509,9 +571,9 @@ void print_help()
 	      "  key gen                      print a new secret\n"
 	      "  key add NAME [FILE|-]        add the secret that the file, or stdin, holds\n"
 	      "  key del NAME                 delete; links and sessions that used it end\n"
-	      "  link [show]                  links to peers\n"
+	      "  link [show [LINK]]           links to peers\n"
 	      "  link reset LINK              break and reconnect; sessions go on\n"
-	      "  session [show]               conversations\n"
+	      "  session [show [WHICH]]       conversations; WHICH: NAME, LINK or LINK/SESSION\n"
 	      "  session kill LINK/SESSION    end one\n"
 	      "  stats [NAME] [every SEC]     counters; then what was added each time\n"
 	      "  top [every SEC]              rates of channels, links and sessions, on a terminal\n"

@@ -282,9 +282,13 @@ List complete_arguments(const std::string &command, const List &words)
 	if (command == "key")
 		return complete_noun(words, {"show", "gen", "add", "del"}, "del", key_names);
 	if (command == "link")
-		return complete_noun(words, {"show", "reset"}, "reset", link_ids);
+		return words.size() == 2 && words[0] == "show" ?
+			       link_ids() :
+			       complete_noun(words, {"show", "reset"}, "reset", link_ids);
 	if (command == "session")
-		return complete_noun(words, {"show", "kill"}, "kill", session_ids);
+		return words.size() == 2 && words[0] == "show" ?
+			       channel_names() + traced_ids() :
+			       complete_noun(words, {"show", "kill"}, "kill", session_ids);
 	if (command == "stats")
 		return complete_stats(words);
 	if (command == "cdi")
