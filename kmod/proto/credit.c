@@ -130,9 +130,9 @@ void rchar_credit_posted(struct rchar_credit *c, u16 n, bool large)
  * @c: the credits
  *
  * Such a frame is due once a quarter of the receive buffers can be granted. That is rare enough to
- * cost little, and early enough that the peer does not run out of credits. Of few buffers, as an
- * idle link has, a quarter would be a frame for every other one of the peer: then 4, or half of
- * them. A peer that has use for more asks for more.
+ * cost little, and early enough that the peer does not run out of credits. Of the few small buffers
+ * that an idle link has, a quarter would be a frame for every other one of the peer: then 4, or
+ * half of them. A peer that has use for more asks for more.
  *
  * Such a frame is never sent for a single credit. Its receiver could grant one credit in return,
  * for the buffer that the frame used, and two idle sides would answer each other forever.
@@ -140,7 +140,7 @@ void rchar_credit_posted(struct rchar_credit *c, u16 n, bool large)
 bool rchar_credit_due(const struct rchar_credit *c)
 {
 	u16 grant = rchar_credits_total(&c->grant);
-	u16 few = min_t(u16, c->rx_now / 2, 4);
+	u16 few = rchar_credits_large(&c->grant) ? 0 : min_t(u16, c->rx_now / 2, 4);
 
 	return grant > 1 && grant >= few && grant >= c->rx_now / 4;
 }
