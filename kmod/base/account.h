@@ -41,7 +41,7 @@ struct net;
  * @replies: bytes of @held that are replies
  * @lingering: bytes that programs wrote before close(), and that the peer has not acknowledged
  * @imports: sessions that import memory of this host
- * @ending_imports: sessions of @imports that are DEAD and still have their registrations
+ * @ending_imports: sessions of @imports that are DEAD and may still use registrations
  * @closing: sessions that linger
  * @waiting: sessions that no program has opened yet
  * @lanes: lanes of accepted links; accounts_lock

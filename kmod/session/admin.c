@@ -254,7 +254,7 @@ int rchar_channel_set_acl(struct rchar_channel *channel, struct rchar_acl *acl)
 }
 
 /**
- * rchar_channel_revoke() - wait until peers whose sessions have ended cannot access memory any more
+ * rchar_channel_revoke() - wait until peers without a session cannot access memory any more
  * @channel: the channel
  *
  * Context: process, without rchar_channel_config_lock(): this waits for devices.

@@ -73,7 +73,7 @@ static u64 frames_held(const struct rchar_session *s)
 
 static u64 held_now(const struct rchar_session *s)
 {
-	/* The registrations still exist: rchar_session_importer_gone() counts again. */
+	/* It may still use registrations: rchar_session_importer_gone() counts again. */
 	if (s->held.importer)
 		return s->held.bytes;
 	return RCHAR_SESSION_COST + frames_held(s) + (READ_ONCE(s->in_backlog) ? s->rx.memory : 0);
@@ -192,7 +192,7 @@ void rchar_session_held_by_program(struct rchar_session *s)
 		set_held(s, 0);
 }
 
-/* Count both in the peer's account: at most half of its budget, for its first importer. */
+/* Count all in the peer's account: at most half of its budget, for its first importer. */
 static bool hold_all(struct rchar_account *account, bool first, u64 bytes)
 {
 	return first ? rchar_account_hold_half(account, bytes) : rchar_account_hold(account, bytes);
@@ -281,7 +281,7 @@ void rchar_session_unhold_importer(struct rchar_session *s, struct rchar_link *l
 }
 
 /**
- * rchar_session_importer_gone() - uncount the registrations of a DEAD session, which are freed
+ * rchar_session_importer_gone() - uncount a DEAD session that does not use registrations any more
  * @s: the session
  *
  * Context: process.

@@ -27,14 +27,15 @@ struct rchar_session;
  * @channel_create: set up &rchar_channel.priv of a channel that is being added. Process context.
  *	Returns 0, or a negative errno with the reason in the extack.
  * @channel_dead: wake programs that wait on a channel that is being deleted. Process context.
- * @channel_revoke: stop the access of peers whose sessions are dead to the channel's memory before
- *	this returns. Process context.
+ * @channel_revoke: stop the access of peers to the channel's memory, if all sessions by which they
+ *	had it are dead, before this returns. Process context.
  * @channel_free: drop &rchar_channel.priv. Called when the channel is deleted, and again when the
  *	last reference is dropped. Any context but hard interrupt.
  *
  * @create: set up the private data of a new session. Any context but hard interrupt. Returns 0
  *	or a negative errno.
- * @free: undo @create. Process context; no references are left.
+ * @free: undo @create; no references are left. Process context, or, for a session that was never
+ *	bound to a link, any but hard interrupt.
  * @accept: accept a session that a peer opens, without a program's open(). Called with the
  *	channel's lock. When NULL, an acceptor takes the session, or the session waits in the
  *	backlog.

@@ -576,9 +576,9 @@ static unsigned int dead_with_keys(struct rchar_channel *channel, struct rchar_s
 }
 
 /*
- * Revoke the keys of the sessions that died before this call. After the return, their peers do not
- * access the region. New sessions, which may come and end all the time, are behind these in the
- * list, so as many as there are now include them.
+ * Let the sessions that died before this call leave. After the return, their peers do not access
+ * the region, unless by other sessions. New sessions, which may come and end all the time, are
+ * behind these in the list, so as many as there are now include them.
  */
 static void export_channel_revoke(struct rchar_channel *channel)
 {

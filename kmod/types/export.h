@@ -8,7 +8,7 @@
 #include <linux/workqueue.h>
 #include "link/txbuf.h"
 
-/* MAP frames that a session may queue in addition to the MAP frames of two connections. */
+/* MAP frames that a session may have queued beside those of two connections when it queues more. */
 #define RCHAR_EXPORT_STALE_MAX 8
 
 /*
@@ -34,7 +34,7 @@ struct rchar_session;
  *		 it did not
  * @by_call: RCHAR_BY_CALL_*: what this kernel executes
  * @claims: counted in &rchar_region.claims, from accept until the session is dead and has left
- *	    @grant. Only one thread uses the export at a time: that which accepts, or @work.
+ *	    @grant. Only the thread that accepts, and then @work, use it.
  * @spare: reads by calls: an answer for which there would be no memory, or NULL; session lock
  * @grant: the keys, with a reference; NULL when this kernel executes reads and writes
  * @uses: the session has joined @grant, and has not left it. Written with &rchar_grant.leaving

@@ -4,6 +4,7 @@
 #include <linux/log2.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include "base/inject.h"
 #include "base/ledger.h"
 #include "link/dma.h"
 #include "link/lane.h"
@@ -27,11 +28,15 @@ static void grant_lane_gone(struct rchar_mr_owner *owner)
 static struct rchar_grant *grant_find(struct rchar_region *region, const struct rchar_flow *flow)
 {
 	struct rchar_grant *grant;
+	unsigned int walked = 0;
 
-	hash_for_each_possible(region->grants, grant, entry, (unsigned long)flow)
+	hash_for_each_possible(region->grants, grant, entry, (unsigned long)flow) {
+		walked++;
 		if (grant->flow == flow)
-			return grant;
-	return NULL;
+			break;
+	}
+	rchar_inject_walked(walked);
+	return grant;
 }
 
 static struct rchar_grant *grant_create(struct rchar_region *region, const struct rchar_flow *flow)
@@ -218,7 +223,7 @@ void rchar_grant_revoke(struct rchar_grant *grant)
 		return;
 	/* The teardown of the lane also revokes the keys: check with the lock held. */
 	rchar_mrs_lock(mrs_of(lane));
-	if (grant->lane == lane)
+	if (READ_ONCE(grant->lane) == lane)
 		rchar_grant_unregister(grant);
 	mutex_unlock(&mrs_of(lane)->lock);
 	rchar_lane_put(lane);

@@ -160,12 +160,12 @@ void rchar_region_unclaim(struct rchar_region *region)
 }
 
 /**
- * rchar_region_execute() - let a device execute the atomic operations of a session
- * @region: the region; the session has claimed it, maybe for another device
+ * rchar_region_execute() - let a device execute the atomic operations of the sessions of a grant
+ * @region: the region; they have claimed it, maybe for another device
  * @executor: &rchar_limits.executor of the device
  *
  * Return: false when another device executes those of other sessions; true, and the caller calls
- * rchar_region_execute_end() when the device has no keys of the session any more.
+ * rchar_region_execute_end() when the device has no keys of the grant any more.
  */
 bool rchar_region_execute(struct rchar_region *region, u32 executor)
 {

@@ -54,7 +54,7 @@ struct rchar_region {
 	u32 claims;
 	u32 executing;
 	u32 executor;
-	DECLARE_HASHTABLE(grants, 6);
+	DECLARE_HASHTABLE(grants, 8);
 	wait_queue_head_t wait;
 	struct work_struct free_work;
 };
