@@ -28,7 +28,7 @@ touch /tmp/link-is-down		# greedy waits for that before it starts
 ulimit -n 20000
 until [ -e /dev/rchar/honest ] && [ -e /dev/rchar/far ]; do sleep 0.1; done
 
-held_kib() { sed -n 's/^held //p' /sys/kernel/debug/rdma_char/objects | awk '{ print int($1 / 1024) }'; }
+held_kib() { rchar -j version | awk -F '"peer_memory_bytes":' '{ print int($2 / 1024) }'; }
 
 # The most that was held at any time, until the file goes away.
 watch_held() { # FILE
