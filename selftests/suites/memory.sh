@@ -134,7 +134,7 @@ types_share_a_link() {
 	wait $reader
 	wait $writer
 	[ "$(cat /tmp/got)" = 16777216 ]
-	[ "$(qps a)" = 1 ]
+	[ "$(qps a)" = "$(on b cat /sys/module/rdma_char/parameters/lanes)" ]
 	rchar del pipe
 	on b rchar del pipe
 }
