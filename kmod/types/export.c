@@ -38,7 +38,7 @@ static enum rchar_reason claim(struct rchar_export *export, const struct rchar_l
 {
 	enum rchar_reason reason;
 
-	if (!rchar_grant_device_executes(export->region))
+	if (!rchar_region_device_executes(export->region))
 		return RCHAR_REASON_NONE;
 	reason = rchar_region_claim(export->region, lane->limits.executor);
 	export->claims = !reason;
@@ -162,7 +162,7 @@ static int export_map_on(struct rchar_export *export, struct rchar_lane *lane)
 
 	/* OPENED has said what is executed by calls, or by the device, maybe another one. */
 	if (choose_calls(lane, export->region) & ~export->by_call ||
-	    (rchar_grant_device_executes(export->region) && !lane->limits.atomics))
+	    (rchar_region_device_executes(export->region) && !lane->limits.atomics))
 		return -EOPNOTSUPP;
 
 	rchar_mrs_lock(mrs);

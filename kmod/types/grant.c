@@ -142,15 +142,6 @@ u64 rchar_grant_blocks(const struct rchar_region *region, u8 shift)
 	return ((region->size - 1) >> shift) + 1;
 }
 
-/**
- * rchar_grant_device_executes() - does a device execute atomic operations of peers?
- * @region: the region
- */
-bool rchar_grant_device_executes(const struct rchar_region *region)
-{
-	return region->atomics == RCHAR_ATOMICS_HW && region->access == RCHAR_ACCESS_RW;
-}
-
 /* ---- one connection ---- */
 
 static void set_lane(struct rchar_grant *grant, struct rchar_lane *lane)
@@ -202,8 +193,7 @@ void rchar_grant_unregister(struct rchar_grant *grant)
 	grant->region = NULL;
 	list_del_init(&grant->owner.entry);
 	set_lane(grant, NULL);
-	if (rchar_grant_device_executes(region))
-		rchar_region_execute_end(region);
+	rchar_region_execute_end(region);
 	rchar_region_put(region);
 	rchar_lane_put(lane);
 	rchar_grant_put(grant);
@@ -240,13 +230,11 @@ static int grant_begin(struct rchar_grant *grant, struct rchar_region *region,
 	/* The teardown of the lane before this one has ended: see "Link" in design.rst. */
 	if (WARN_ON_ONCE(grant->lane))
 		return -EIO;
-	if (rchar_grant_device_executes(region) &&
-	    !rchar_region_execute(region, lane->limits.executor))
+	if (!rchar_region_execute(region, lane->limits.executor))
 		return -EXDEV;
 	blocks = kvcalloc(nr, sizeof(*blocks), GFP_KERNEL | __GFP_NOWARN);
 	if (!blocks) {
-		if (rchar_grant_device_executes(region))
-			rchar_region_execute_end(region);
+		rchar_region_execute_end(region);
 		return -ENOMEM;
 	}
 	kref_get(&grant->ref);
@@ -297,7 +285,7 @@ static int access_of(const struct rchar_region *region)
 
 	if (region->access == RCHAR_ACCESS_RW)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
-	if (rchar_grant_device_executes(region))
+	if (rchar_region_device_executes(region))
 		access |= IB_ACCESS_REMOTE_ATOMIC;
 	return access;
 }

@@ -70,7 +70,6 @@ int rchar_grant_register(struct rchar_grant *grant, struct rchar_region *region,
 void rchar_grant_unregister(struct rchar_grant *grant);
 void rchar_grant_revoke(struct rchar_grant *grant);
 
-bool rchar_grant_device_executes(const struct rchar_region *region);
 u8 rchar_grant_shift(const struct rchar_lane *lane);
 u64 rchar_grant_blocks(const struct rchar_region *region, u8 shift);
 

@@ -164,13 +164,16 @@ void rchar_region_unclaim(struct rchar_region *region)
  * @region: the region; they have claimed it, maybe for another device
  * @executor: &rchar_limits.executor of the device
  *
- * Return: false when another device executes those of other sessions; true, and the caller calls
- * rchar_region_execute_end() when the device has no keys of the grant any more.
+ * Return: false when another device executes those of other sessions; true, also when no device
+ * does, and the caller calls rchar_region_execute_end() when the device has no keys of the grant any
+ * more.
  */
 bool rchar_region_execute(struct rchar_region *region, u32 executor)
 {
 	bool ok;
 
+	if (!rchar_region_device_executes(region))
+		return true;
 	spin_lock_bh(&region->lock);
 	ok = !region->executing || region->executor == executor;
 	if (ok) {
@@ -187,6 +190,8 @@ bool rchar_region_execute(struct rchar_region *region, u32 executor)
  */
 void rchar_region_execute_end(struct rchar_region *region)
 {
+	if (!rchar_region_device_executes(region))
+		return;
 	spin_lock_bh(&region->lock);
 	region->executing--;
 	spin_unlock_bh(&region->lock);

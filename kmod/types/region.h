@@ -72,6 +72,12 @@ void rchar_region_unclaim(struct rchar_region *region);
 bool rchar_region_execute(struct rchar_region *region, u32 executor);
 void rchar_region_execute_end(struct rchar_region *region);
 
+/* Does a device execute atomic operations of peers? */
+static inline bool rchar_region_device_executes(const struct rchar_region *region)
+{
+	return region->atomics == RCHAR_ATOMICS_HW && region->access == RCHAR_ACCESS_RW;
+}
+
 static inline void rchar_region_get(struct rchar_region *region)
 {
 	kref_get(&region->ref);
