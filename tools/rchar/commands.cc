@@ -175,61 +175,55 @@ void command_link(Words words, const Options &options)
 	print_list(links, options);
 }
 
-// A name of a channel, LINK or LINK/SESSION.
+// NAME, LINK or LINK/SESSION. Of digits alone: a link.
 struct Which {
 	std::string name;
-	std::optional<uint64_t> link;
-	std::optional<uint32_t> session;
+	std::optional<LinkSession> id;
 };
 
 Which parse_which(const std::string &text)
 {
-	size_t slash = text.find('/');
-	Which which;
-
-	if (text.find_first_not_of("0123456789/") == std::string::npos) {
-		which.link = parse_link_id(text.substr(0, slash));
-		if (slash != std::string::npos)
-			which.session = parse_number(text.substr(slash + 1), "session");
-	} else if (slash == std::string::npos) {
-		which.name = text;
-	} else {
+	if (text.find_first_not_of("0123456789/") == std::string::npos)
+		return {"", parse_link_session(text)};
+	if (text.find('/') != std::string::npos)
 		usage_error("session: '" + text + "' is not NAME, LINK or LINK/SESSION");
-	}
-	return which;
+	return {text, {}};
+}
+
+bool is_of(const Session &s, const Which &which)
+{
+	if (!which.id)
+		return s.channel == which.name;
+	return s.link == which.id->link && (!which.id->session || s.id == which.id->session);
 }
 
 std::vector<Session> sessions_of(Netlink &nl, const Which &which)
 {
-	if (!which.link)
+	if (!which.id)
 		get_channel(nl, which.name);  // a name that does not exist is an error
 	std::vector<Session> sessions = dump<Session>(nl, RCHAR_CMD_SESSION_GET);
-	keep(&sessions, [&](const Session &s) {
-		return which.link ?
-			       s.link == which.link && (!which.session || s.id == which.session) :
-			       s.channel == which.name;
-	});
-	if (which.session && sessions.empty())
+	keep(&sessions, [&](const Session &s) { return is_of(s, which); });
+	if (which.id && which.id->session && sessions.empty())
 		throw Failure(EXIT_NONE, "session show: there is no session " +
-						 id_text(*which.link) + "/" +
-						 std::to_string(*which.session));
+						 id_text(which.id->link) + "/" +
+						 std::to_string(*which.id->session));
 	return sessions;
 }
 
 void command_session(Words words, const Options &options)
 {
 	if (words.accept("kill")) {
-		std::string id = words.take("the id of the session, LINK/SESSION,");
-		size_t slash = id.find('/');
+		std::string text = words.take("the id of the session, LINK/SESSION,");
 		Request r(RCHAR_CMD_SESSION_KILL);
 
 		words.end();
-		if (slash == std::string::npos)
-			usage_error("session: '" + id +
+		if (text.find('/') == std::string::npos)
+			usage_error("session: '" + text +
 				    "' is not LINK/SESSION as 'rchar session' shows it");
-		r.put_u64(RCHAR_A_SESSION_LINK_ID, parse_link_id(id.substr(0, slash)));
-		r.put_u32(RCHAR_A_SESSION_ID, parse_number(id.substr(slash + 1), "session"));
-		Netlink().call(r, "session kill " + id);
+		LinkSession id = parse_link_session(text);
+		r.put_u64(RCHAR_A_SESSION_LINK_ID, id.link);
+		r.put_u32(RCHAR_A_SESSION_ID, *id.session);
+		Netlink().call(r, "session kill " + text);
 		return;
 	}
 	std::optional<Which> which;

@@ -252,13 +252,20 @@ List complete_set(const List &words)
 	return {};
 }
 
-// NOUN [show | VERB OBJECT]...
-List complete_noun(const List &words, const List &verbs, const char *verb, List (*objects)())
+// NOUN [VERB [OBJECT]], with what the objects of each verb are; null: it has none, or no list of them.
+List complete_noun(const List &words, const std::vector<std::pair<const char *, List (*)()>> &verbs)
 {
-	if (words.size() == 1)
-		return verbs;
-	return words.size() == 2 && words[0] == verb ? objects() : List{};
+	List names;
+
+	for (const auto &[verb, objects] : verbs) {
+		if (words.size() == 2 && words[0] == verb && objects)
+			return objects();
+		names.push_back(verb);
+	}
+	return words.size() == 1 ? names : List{};
 }
+
+List shown_sessions() { return channel_names() + traced_ids(); }
 
 List complete_stats(const List &words)
 {
@@ -280,15 +287,14 @@ List complete_arguments(const std::string &command, const List &words)
 	if (command == "show")
 		return words.size() == 1 ? channel_names() : List{};
 	if (command == "key")
-		return complete_noun(words, {"show", "gen", "add", "del"}, "del", key_names);
+		return complete_noun(words, {{"show", nullptr},
+					     {"gen", nullptr},
+					     {"add", nullptr},
+					     {"del", key_names}});
 	if (command == "link")
-		return words.size() == 2 && words[0] == "show" ?
-			       link_ids() :
-			       complete_noun(words, {"show", "reset"}, "reset", link_ids);
+		return complete_noun(words, {{"show", link_ids}, {"reset", link_ids}});
 	if (command == "session")
-		return words.size() == 2 && words[0] == "show" ?
-			       channel_names() + traced_ids() :
-			       complete_noun(words, {"show", "kill"}, "kill", session_ids);
+		return complete_noun(words, {{"show", shown_sessions}, {"kill", session_ids}});
 	if (command == "stats")
 		return complete_stats(words);
 	if (command == "cdi")

@@ -121,6 +121,16 @@ uint64_t parse_link_id(const std::string &text)
 	return std::stoull(text);
 }
 
+LinkSession parse_link_session(const std::string &text)
+{
+	size_t slash = text.find('/');
+	LinkSession id{parse_link_id(text.substr(0, slash)), {}};
+
+	if (slash != std::string::npos)
+		id.session = parse_number(text.substr(slash + 1), "session");
+	return id;
+}
+
 // Not what resolve() takes: there, 10.0.0 is 10.0.0.0.
 rchar_prefix parse_prefix(const std::string &text)
 {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,15 @@ uint32_t parse_mode(const std::string &text, const char *what);
 uint32_t parse_user(const std::string &text, const char *what);
 uint32_t parse_group(const std::string &text, const char *what);
 uint64_t parse_link_id(const std::string &text);
+
+// Of which session is empty: all of the link.
+struct LinkSession {
+	uint64_t link;
+	std::optional<uint32_t> session;
+};
+
+// LINK or LINK/SESSION, as 'rchar link' and 'rchar session' show them.
+LinkSession parse_link_session(const std::string &text);
 // ADDR or ADDR/BITS, or "any": family AF_UNSPEC.
 rchar_prefix parse_prefix(const std::string &text);
 // What commas part. No part is empty.

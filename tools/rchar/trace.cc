@@ -221,18 +221,13 @@ struct Target {
 
 Target take_target(Words words)
 {
-	Target target;
-
 	if (words.empty())
-		return target;
+		return {};
 	std::string text = words.take("the id of a link, or LINK/SESSION,");
-	size_t slash = text.find('/');
 
 	words.end();
-	target.link = parse_link_id(text.substr(0, slash));
-	if (slash != std::string::npos)
-		target.session = parse_number(text.substr(slash + 1), "session");
-	return target;
+	LinkSession id = parse_link_session(text);
+	return {id.link, id.session};
 }
 
 void enable(Tracing *tracing, const Target &target, LinkNumbers *numbers)
