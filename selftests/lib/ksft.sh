@@ -230,6 +230,9 @@ until_moving() {
 	until_true has_moved "$1" "$2" "$3" "$before" "${4:-}"
 }
 
+# registered BYTES - how many memory regions of that length devices of this host have
+registered() { rdma resource show mr | grep -c "mrlen $1" || true; }
+
 limits=/sys/kernel/debug/rdma_char/limits
 needs_test_build() { [ -d $limits ] || skip "the module is not a test build, or this kernel has no debugfs"; }
 

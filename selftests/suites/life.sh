@@ -719,11 +719,45 @@ the_next_session_goes_on_registering() {
 	clean
 }
 
-# Keys of that region with devices, found by its size.
-keys_of_denied() { rdma resource show mr | grep -c 'mrlen 12288'; }
+# What ends the three sessions ends their keys, which one of them is registering.
+shared_keys_are_freed() {
+	local way kind
+
+	needs_test_build
+	for way in device peer channel module all; do
+		registers_slowly 64m $((300000 * ${VM_PATIENCE:-1}))
+		# Nothing here waits for what runs on b, whose power may go.
+		on b 'for i in 1 2; do head -c 1 /dev/rchar/slow >/dev/null 2>&1 & done'
+		until_true eval '[ "$(rchar session | grep -c ": channel slow ")" = 3 ]'
+		case $way in
+		device) rdma-del; rdma-add ;;
+		peer) vm-host restart b; vm-up b ;;
+		channel) rchar del slow ;;
+		module) rmmod rdma_char; vm-load ;;
+		all)
+			on b 'rdma-del; rdma-add' &
+			rchar del slow &
+			rdma-del
+			wait
+			rmmod rdma_char
+			rdma-add
+			vm-load
+			;;
+		esac
+		echo 0 >$slow
+		rchar del --if-exists slow
+		on b rchar del --if-exists slow
+		for kind in grant export region session lane; do
+			until_true grep -qx "$kind 0" ${slow%/*}/objects
+		done
+	done
+	clean
+}
+
+# Its region has 12 KiB, as no other.
 imports_denied() {
 	on b 'sleep 1000 </dev/rchar/denied >/dev/null 2>&1 & echo $! >>/tmp/importers' &
-	until_true eval '[ "$(keys_of_denied)" = 1 ]'
+	until_true eval '[ "$(registered 12288)" = 1 ]'
 }
 
 # Another export of the same lane is being registered meanwhile, slowly.
@@ -736,12 +770,12 @@ a_denied_peer_has_no_access_when_set_returns() {
 	imports_denied
 	registers_slowly 64m 1000000
 	rchar set denied allow 10.0.0.9/32
-	[ "$(keys_of_denied)" = 0 ]
+	[ "$(registered 12288)" = 0 ]
 	rchar set denied allow any
 	imports_denied
 	session=$(rchar session | sed -n 's/: channel denied .*//p')
 	rchar session kill "$session"
-	[ "$(keys_of_denied)" = 0 ]
+	[ "$(registered 12288)" = 0 ]
 	echo 0 >$slow
 	on b 'kill $(cat /tmp/importers); rm /tmp/importers'
 	wait
@@ -932,7 +966,7 @@ nothing_is_left_behind() {
 	[ ! -e /dev/rchar ] || [ -z "$(ls /dev/rchar)" ]
 }
 
-plan 47
+plan 48
 rmmod rdma_char
 resources >/tmp/resources
 completion_queues >/tmp/completion_queues
@@ -974,6 +1008,7 @@ run ended_sessions_tell_what_was_not_delivered
 run slow_registrations_hold_nobody_up
 run many_slow_registrations_hold_nobody_up
 run the_next_session_goes_on_registering
+run shared_keys_are_freed
 run a_denied_peer_has_no_access_when_set_returns
 run deleting_a_channel_holds_no_other_up
 run monitor_tells_each_change

@@ -305,14 +305,13 @@ reads_register_their_memory() {
 	reconnect
 }
 
-# Of the last block of the region "shared", found by its size: one for each time it is registered.
-keys_of_shared() { rdma resource show mr | grep -c 'mrlen 12288' || true; }
 held_for_peers() { sed -n 's/^held //p' "${limits%/*}/objects"; }
 importers_of_shared() { rchar session | grep -c ': channel shared ' || true; }
 step_is() { [ "$(on b cat /tmp/step 2>/dev/null)" = "$1" ]; }
 next_step() { on b rm /tmp/step; }
 
-# However many of its programs have the region open, and when the first of them has gone.
+# However many of its programs have the region open, and when the first of them has gone. The last
+# block of the region "shared" has 12 KiB: there is one for each time the region is registered.
 programs_of_a_host_share_keys() {
 	local before lanes
 
@@ -325,20 +324,20 @@ programs_of_a_host_share_keys() {
 	on b 'rm -f /tmp/step; exec python3 /root/programs/memory.py together' &
 	until_true step_is opened
 	[ "$(importers_of_shared)" = 16 ]
-	[ "$(keys_of_shared)" = "$lanes" ]
+	[ "$(registered 12288)" = "$lanes" ]
 	# One set of registrations is 0.7 MiB, and each importer another 0.05.
 	[ $(($(held_for_peers) - before)) -lt $(((1 + lanes) << 20)) ]
 	reset_link b
 	next_step
 	until_true step_is again
-	[ "$(keys_of_shared)" = "$lanes" ]
+	[ "$(registered 12288)" = "$lanes" ]
 	next_step
 	until_true step_is one
 	until_true eval '[ "$(importers_of_shared)" = 1 ]'
-	[ "$(keys_of_shared)" = 1 ]
+	[ "$(registered 12288)" = 1 ]
 	next_step
 	until_true step_is none
-	until_true eval '[ "$(keys_of_shared)" = 0 ]'
+	until_true eval '[ "$(registered 12288)" = 0 ]'
 	until_true eval '[ "$(held_for_peers)" -le "$before" ]'
 	next_step
 	wait
@@ -369,7 +368,7 @@ importers_come_and_go_while_the_link_breaks() {
 	wait $readers
 	[ "$(on b 'sort -u /tmp/came')" = 5000 ]
 	note "$(on b 'wc -l </tmp/came') importers"
-	until_true eval '[ "$(keys_of_shared)" = 0 ]'
+	until_true eval '[ "$(registered 12288)" = 0 ]'
 	on b rchar del shared
 	rchar del shared
 }
