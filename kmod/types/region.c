@@ -165,8 +165,8 @@ void rchar_region_unclaim(struct rchar_region *region)
  * @executor: &rchar_limits.executor of the device
  *
  * Return: false when another device executes those of other sessions; true, also when no device
- * does, and the caller calls rchar_region_execute_end() when the device has no keys of the grant any
- * more.
+ * does, and the caller calls rchar_region_execute_end() when the device has no keys of the grant
+ * any more.
  */
 bool rchar_region_execute(struct rchar_region *region, u32 executor)
 {
