@@ -23,10 +23,19 @@
 /**
  * rchar_inflight_init() - initialize an empty send queue
  * @inflight: the bytes in the send queue, zeroed
+ * @device: bytes that keep the device busy; 0: find out from the completions
  */
-void rchar_inflight_init(struct rchar_inflight *inflight)
+void rchar_inflight_init(struct rchar_inflight *inflight, u32 device)
 {
-	dql_init(&inflight->device, HZ);
+	struct dql *dql = &inflight->device;
+
+	dql_init(dql, HZ);
+	if (!device)
+		return;
+	dql->min_limit = device;
+	dql->max_limit = device;
+	dql->limit = device;
+	dql->adj_limit = device;
 }
 
 static unsigned int queued_bytes(const struct rchar_inflight *inflight)
@@ -43,6 +52,17 @@ static unsigned int queued_bytes(const struct rchar_inflight *inflight)
 bool rchar_inflight_full(const struct rchar_inflight *inflight)
 {
 	return dql_avail(&inflight->device) < 0 && queued_bytes(inflight) >= inflight->path;
+}
+
+/**
+ * rchar_inflight_limit() - how many bytes in the send queue are enough?
+ * @inflight: the bytes in the send queue
+ *
+ * Return: bytes, at most PATH_BYTES_MAX, or what keeps the device busy.
+ */
+u32 rchar_inflight_limit(const struct rchar_inflight *inflight)
+{
+	return max_t(u64, inflight->device.limit, inflight->path);
 }
 
 /**
@@ -154,4 +174,14 @@ void rchar_inflight_pong(struct rchar_inflight *inflight)
 		inflight->rtt_at = now;
 	}
 	inflight->rtts = min(inflight->rtts + 1, RTTS);
+}
+
+/**
+ * rchar_inflight_set_rtt() - take over a round trip that other bytes of the lane have measured
+ * @inflight: bytes for which nobody calls rchar_inflight_ping()
+ * @rtt_ns: nanoseconds; 0: not known yet
+ */
+void rchar_inflight_set_rtt(struct rchar_inflight *inflight, u32 rtt_ns)
+{
+	inflight->rtt_ns = rtt_ns;
 }

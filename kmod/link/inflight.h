@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The bytes in the send queue of a lane: how many keep the device and the path busy?
+ * The bytes in the send queue of a lane: how many keep the device and the path busy? A lane counts
+ * those of its frames, READs and WRITEs separately.
  *
  * A frame leaves the send queue when the peer's device has acknowledged it, one round trip after it
  * was sent. What waits in the send queue delays all other senders of the flow, so the limit is
@@ -51,12 +52,14 @@ struct rchar_inflight {
 	bool alone;
 };
 
-void rchar_inflight_init(struct rchar_inflight *inflight);
+void rchar_inflight_init(struct rchar_inflight *inflight, u32 device);
+u32 rchar_inflight_limit(const struct rchar_inflight *inflight);
 bool rchar_inflight_full(const struct rchar_inflight *inflight);
 void rchar_inflight_queued(struct rchar_inflight *inflight, u32 bytes);
 void rchar_inflight_done(struct rchar_inflight *inflight, u32 bytes);
 bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight);
 void rchar_inflight_ping(struct rchar_inflight *inflight, bool alone);
 void rchar_inflight_pong(struct rchar_inflight *inflight);
+void rchar_inflight_set_rtt(struct rchar_inflight *inflight, u32 rtt_ns);
 
 #endif /* RCHAR_INFLIGHT_H */

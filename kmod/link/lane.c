@@ -6,6 +6,7 @@
  * events to the link.
  */
 #include "lane_priv.h"
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include "base/inject.h"
 #include "base/ledger.h"
@@ -17,6 +18,10 @@
 struct workqueue_struct *rchar_lane_wq;
 /* Sealing must not wait behind teardown. */
 struct workqueue_struct *rchar_seal_wq;
+
+/* So many bytes of READs, or of WRITEs, keep any device busy for a moment. */
+#define ENOUGH_BYTES_MIN SZ_64K
+
 static const struct rchar_lane_ops *lane_ops;
 
 static void free_onesided(struct rchar_lane *lane)
@@ -130,6 +135,16 @@ static int alloc_onesided(struct rchar_lane *lane)
 	return 0;
 }
 
+static void init_onesided(struct rchar_lane_onesided *o)
+{
+	int i;
+
+	INIT_LIST_HEAD(&o->idle);
+	INIT_LIST_HEAD(&o->busy);
+	for (i = 0; i < ARRAY_SIZE(o->inflight); i++)
+		rchar_inflight_init(&o->inflight[i], ENOUGH_BYTES_MIN);
+}
+
 static void teardown_work(struct work_struct *work);
 
 static void lane_connect_work(struct work_struct *work)
@@ -210,8 +225,7 @@ struct rchar_lane *rchar_lane_create(struct rchar_link *link, struct rchar_flow 
 	lane->ibdev_user.removed = device_removed;
 	lane->ibdev_user.port_down = device_port_down;
 	INIT_LIST_HEAD(&lane->accepting_entry);
-	INIT_LIST_HEAD(&lane->onesided.idle);
-	INIT_LIST_HEAD(&lane->onesided.busy);
+	init_onesided(&lane->onesided);
 	init_completion(&lane->started);
 	lane->sq.lock = flow_lock;
 	lane->sq.fail = lane_sq_fail;

@@ -147,6 +147,7 @@ struct rchar_lane_rx {
  * @cqe: completion
  * @io: the operation that the request belongs to; NULL while idle
  * @sink: the memory region of @sge, if the READ registers one; otherwise NULL
+ * @bytes: bytes of the request while it is in the send queue
  * @nr: number of mapped entries of @sge; 0 with @sink
  * @sge: mapped local memory
  * @rdma: the request, for a READ or WRITE
@@ -157,6 +158,7 @@ struct rchar_onesided_wr {
 	struct ib_cqe cqe;
 	struct rchar_io *io;
 	struct rchar_sink *sink;
+	u32 bytes;
 	int nr;
 	struct ib_sge sge[RCHAR_ONESIDED_SGE];
 	union {
@@ -173,6 +175,9 @@ struct rchar_onesided_wr {
  * @used: length of @busy
  * @reads: how many of @used are READs or atomic operations
  * @reads_max: limit of @reads: how many the peer answers at once
+ * @inflight: bytes of @busy: [0] READs and atomic operations, [1] WRITEs
+ * @yield_until: get_jiffies_64(): until then, frames of programs probably follow requests, so @busy
+ *		 gets no more bytes than @inflight finds enough
  * @unmapped: the last request found no DMA mapping
  * @unmapped_at: jiffies of the first of those requests
  * @tried_at: jiffies of the last of them
@@ -184,6 +189,8 @@ struct rchar_lane_onesided {
 	unsigned int used;
 	unsigned int reads;
 	unsigned int reads_max;
+	struct rchar_inflight inflight[2];
+	u64 yield_until;
 	bool unmapped;
 	unsigned long unmapped_at;
 	unsigned long tried_at;

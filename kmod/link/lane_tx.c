@@ -469,7 +469,7 @@ int rchar_lane_tx_init(struct rchar_lane *lane)
 	int i;
 
 	INIT_LIST_HEAD(&lane->tx.posted);
-	rchar_inflight_init(&lane->tx.inflight);
+	rchar_inflight_init(&lane->tx.inflight, 0);
 	INIT_WORK(&lane->tx.seal_work, seal_work);
 	INIT_DELAYED_WORK(&lane->tx.retry_work, retry_work);
 	for (i = 0; i < RCHAR_LANE_CONTROLS; i++) {

@@ -17,6 +17,10 @@
 /* At the lowest priorities: so many bytes are worth a work request. */
 #define TURN_BYTES_MIN SZ_4K
 
+/* On a lane that yields: what is enough is so many requests, or fewer that are not smaller. */
+#define ENOUGH_PIECES	4
+#define PIECE_BYTES_MIN SZ_32K
+
 /* ---- queues ---- */
 
 static struct rchar_io_queue *queue_of(const struct rchar_io *io)
@@ -37,9 +41,41 @@ static bool nobody_waits(const struct rchar_flow *flow, const struct rchar_io *i
 	return list_is_singular(&flow->ready[io->write]);
 }
 
-static u32 request_max(const struct rchar_flow *flow, const struct rchar_io *io)
+/*
+ * A frame waits for the requests before it: for the WRITEs in the send queue, for the READs at the
+ * peer, whose device answers in order. A lane that carries nothing but large operations does not
+ * care, and many large requests cost the least. Where frames of programs follow requests, the
+ * operations wait in their queues instead, as frames wait in their flow.
+ */
+static bool yields(const struct rchar_lane *lane)
 {
-	return nobody_waits(flow, io) ? TURN_BYTES : min_t(u32, TURN_BYTES, turn_bytes(io->keys));
+	return time_before64(get_jiffies_64(), lane->onesided.yield_until);
+}
+
+static bool enough(const struct rchar_lane *lane, bool write)
+{
+	return yields(lane) && rchar_inflight_full(&lane->onesided.inflight[write]);
+}
+
+/*
+ * The maximum of a request. Where there may be few bytes, they are in several requests: with one
+ * only, the device of the peer would be idle between two.
+ */
+static u32 piece_bytes(const struct rchar_lane *lane, bool write)
+{
+	const struct rchar_lane_onesided *o = &lane->onesided;
+
+	if (!yields(lane) || (!write && o->reads_max < ENOUGH_PIECES))
+		return TURN_BYTES;
+	return clamp_t(u32, rchar_inflight_limit(&o->inflight[write]) / ENOUGH_PIECES,
+		       PIECE_BYTES_MIN, TURN_BYTES);
+}
+
+static u32 request_max(const struct rchar_lane *lane, const struct rchar_io *io)
+{
+	u32 max = piece_bytes(lane, io->write);
+
+	return nobody_waits(lane->flow, io) ? max : min(max, turn_bytes(io->keys));
 }
 
 static bool onesided_usable(const struct rchar_keys *keys, const struct rchar_lane *lane)
@@ -268,6 +304,7 @@ static void onesided_unpost(struct rchar_lane *lane, struct rchar_onesided_wr *r
 	onesided_idle(lane, r);
 	lane->onesided.used--;
 	lane->onesided.reads -= !io->write;
+	rchar_inflight_done(&lane->onesided.inflight[io->write], r->bytes);
 	rchar_sq_end(&lane->sq);
 	io->outstanding--;
 }
@@ -281,7 +318,7 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	struct rchar_onesided_wr *r = list_first_entry(&lane->onesided.idle,
 						       struct rchar_onesided_wr, entry);
 	u64 offset = io->offset + io->len - io->iter.bi_size, block = 1ULL << io->keys->shift;
-	u32 len = min3((u64)request_max(lane->flow, io), (u64)io->iter.bi_size,
+	u32 len = min3((u64)request_max(lane, io), (u64)io->iter.bi_size,
 		       block - (offset & (block - 1)));
 	const struct ib_send_wr *wr, *bad;
 
@@ -304,6 +341,8 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	list_move_tail(&r->entry, &lane->onesided.busy);
 	lane->onesided.used++;
 	lane->onesided.reads += !io->write;
+	r->bytes = len;
+	rchar_inflight_queued(&lane->onesided.inflight[io->write], len);
 	io->outstanding++;
 	bvec_iter_advance(io->vecs, &io->iter, len);
 	if (!rchar_inject(RCHAR_FAULT_POST_SEND) && !ib_post_send(lane->sq.qp, wr, &bad))
@@ -335,8 +374,10 @@ static bool have_wr(struct rchar_lane *lane)
 
 static bool may_post(struct rchar_lane *lane, bool write)
 {
-	return lane->sq.ready && lane->sq.open && lane->onesided.used < lane->limits.onesided &&
-	       (write || lane->onesided.reads < lane->onesided.reads_max) && have_wr(lane);
+	const struct rchar_lane_onesided *o = &lane->onesided;
+
+	return lane->sq.ready && lane->sq.open && o->used < lane->limits.onesided &&
+	       (write || o->reads < o->reads_max) && !enough(lane, write) && have_wr(lane);
 }
 
 /* The operation has failed too often, and none of its work requests is in a send queue. */

@@ -267,6 +267,38 @@ priority_is_a_share_of_the_link() {
 	on b tc qdisc del dev net0 root
 }
 
+# Large writes of eight sessions are read from their memory: without anybody else on the link, a lane
+# has 16 READs of up to 256 KiB at the peer, whose device answers the frames behind them after those.
+small_messages_do_not_wait_for_large_writes() {
+	local all before bytes name programs=() times
+
+	for name in large small; do
+		rchar add $name stream listen 10.0.0.1
+		on b rchar -w $limit add $name stream connect 10.0.0.1
+		rchar-perf serve /dev/rchar/$name &
+		programs+=($!)
+	done
+	on b 'for i in 1 2 3 4 5 6 7 8; do rchar-perf bandwidth /dev/rchar/large -s 1m -t 600 >/dev/null & done; wait' &
+	programs+=($!)
+	until_true has_moved a large rx_bytes $((16 << 20))
+	[ "$(counter b 'rchar -j stats large' rendezvous_sent)" -gt 0 ] || skip 'this device copies them'
+	on b rchar-perf latency /dev/rchar/small -s 64 -t 600 >/dev/null &
+	programs+=($!)
+	until_true has_moved a small rx_bytes 6400
+	before=$(rchar -j stats)
+	until_true has_moved a small rx_bytes $(($(number_of name small rx_bytes <<<"$before") + 300 * 64))
+	all=$(rchar -j stats)
+	bytes=$(($(number_of name large rx_bytes <<<"$all") - $(number_of name large rx_bytes <<<"$before")))
+	times=$((($(number_of name small rx_bytes <<<"$all") - $(number_of name small rx_bytes <<<"$before")) / 64))
+	note "$((bytes / times)) bytes of large writes arrive during a round trip"
+	for name in large small; do
+		on b rchar del $name
+		rchar del $name
+	done
+	wait "${programs[@]}" || true
+	[ $((bytes / times)) -lt 1000000 ]
+}
+
 most_buffers() { rchar -j link -d | grep -o '"depth":[0-9]*' | cut -d: -f2 | sort -n | tail -n1; }
 frames_sent() { counter a 'rchar -j link' tx_frames; }
 has_buffers() { [ "$(most_buffers)" = "$1" ]; } # NUMBER
@@ -362,7 +394,7 @@ frames_wait_for_dma_mappings() {
 	rchar del poor
 }
 
-plan 22
+plan 23
 run link_comes_up
 run link_local_addresses_connect
 run sizes_around_borders
@@ -383,6 +415,7 @@ run depth_bounds_the_receive_buffers
 run a_window_grows_as_the_path_needs
 run a_write_is_cut_into_frames
 run priority_is_a_share_of_the_link
+run small_messages_do_not_wait_for_large_writes
 run frames_wait_for_dma_mappings
 delete_all() { rchar del all; on b rchar del all; [ -z "$(rchar)" ] && [ -z "$(on b rchar)" ]; }
 run delete_all
