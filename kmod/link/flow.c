@@ -8,7 +8,7 @@
 /* Bytes that are sealed with the lock held once. */
 #define SEAL_MAX 16384
 
-/* So long after a frame of a program that followed one-sided requests, others are expected. */
+/* For so long after a frame of a program that followed one-sided requests, more are expected. */
 #define YIELD_FOR HZ
 
 /**

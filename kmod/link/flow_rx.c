@@ -132,7 +132,7 @@ static void pong(struct rchar_flow *flow, struct rchar_lane *lane)
 	spin_lock_bh(&flow->lock);
 	rchar_inflight_pong(&lane->tx.inflight);
 	WRITE_ONCE(flow->rtt_ns, lane->tx.inflight.rtt_ns);
-	for (i = 0; i < ARRAY_SIZE(lane->onesided.inflight); i++)
+	for (i = 0; !lane->tx.ping_late && i < ARRAY_SIZE(lane->onesided.inflight); i++)
 		rchar_inflight_set_rtt(&lane->onesided.inflight[i], lane->tx.inflight.rtt_ns);
 	spin_unlock_bh(&flow->lock);
 }

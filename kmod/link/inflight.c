@@ -66,9 +66,9 @@ u32 rchar_inflight_limit(const struct rchar_inflight *inflight)
 }
 
 /**
- * rchar_inflight_queued() - count the bytes of a frame that gets its place in the send queue
+ * rchar_inflight_queued() - count the bytes of a frame or request that is posted
  * @inflight: the bytes in the send queue
- * @bytes: bytes of the frame, at least 1
+ * @bytes: its bytes, at least 1
  */
 void rchar_inflight_queued(struct rchar_inflight *inflight, u32 bytes)
 {
@@ -114,7 +114,7 @@ static void measure_rate(struct rchar_inflight *inflight, u32 bytes)
 /**
  * rchar_inflight_done() - uncount bytes that have left the send queue
  * @inflight: the bytes in the send queue
- * @bytes: bytes of the frames that have completed; may be 0
+ * @bytes: bytes of what has completed; may be 0
  */
 void rchar_inflight_done(struct rchar_inflight *inflight, u32 bytes)
 {

@@ -81,6 +81,7 @@ struct rchar_lane_ops {
  * @used: work requests for frames in the send queue
  * @inflight: bytes in the send queue. While there are enough, frames with a sequence number wait in
  *	      their flow, where a frame of another sender may still overtake them.
+ * @ping_late: the last PING followed one-sided requests, so its answer says nothing of the path
  * @unsignaled: bytes of the frames staged since the last signaled one
  * @wanted: set of BIT(op): control frames to send
  * @first: first work request of the chain being built for ib_post_send()
@@ -103,6 +104,7 @@ struct rchar_lane_tx {
 	struct list_head posted;
 	u16 used;
 	struct rchar_inflight inflight;
+	bool ping_late;
 	u32 unsignaled;
 	u32 wanted;
 	struct ib_send_wr *first;

@@ -158,8 +158,10 @@ void rchar_lane_tx_begin(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
 	txb->hdr.ack = ack;
 	rchar_hdr_encode(&txb->wire, &txb->hdr);
 	rchar_txbuf_get(txb);
-	if (txb->hdr.op == RCHAR_OP_PING)
+	if (txb->hdr.op == RCHAR_OP_PING) {
 		rchar_inflight_ping(&tx->inflight, !lane->sq.used);
+		tx->ping_late = lane->onesided.used;
+	}
 	rchar_sq_begin(&lane->sq);
 	list_add_tail(&txb->posted, &tx->posted);
 	rchar_inflight_queued(&tx->inflight, bytes_of(txb));

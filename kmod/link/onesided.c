@@ -17,8 +17,8 @@
 /* At the lowest priorities: so many bytes are worth a work request. */
 #define TURN_BYTES_MIN SZ_4K
 
-/* On a lane that yields: what is enough is so many requests, or fewer that are not smaller. */
-#define ENOUGH_PIECES	4
+/* A lane that yields cuts what is enough into so many requests, none below PIECE_BYTES_MIN. */
+#define ENOUGH_PIECES	4u
 #define PIECE_BYTES_MIN SZ_32K
 
 /* ---- queues ---- */
@@ -42,10 +42,10 @@ static bool nobody_waits(const struct rchar_flow *flow, const struct rchar_io *i
 }
 
 /*
- * A frame waits for the requests before it: for the WRITEs in the send queue, for the READs at the
- * peer, whose device answers in order. A lane that carries nothing but large operations does not
- * care, and many large requests cost the least. Where frames of programs follow requests, the
- * operations wait in their queues instead, as frames wait in their flow.
+ * A frame waits for the requests before it: for WRITEs in the send queue; for READs at the peer,
+ * whose device answers in order (but for iWARP). A lane that carries nothing but large operations
+ * does not care, and many large requests cost the least. Where frames of programs follow requests,
+ * most of the operations wait in their queues, where they delay no frame.
  */
 static bool yields(const struct rchar_lane *lane)
 {
@@ -58,17 +58,18 @@ static bool enough(const struct rchar_lane *lane, bool write)
 }
 
 /*
- * The maximum of a request. Where there may be few bytes, they are in several requests: with one
- * only, the device of the peer would be idle between two.
+ * The maximum of a request. Few bytes are in several requests, so that the device of the peer has
+ * the next one when it ends one. If the peer answers only one READ at a time, that one is large.
  */
 static u32 piece_bytes(const struct rchar_lane *lane, bool write)
 {
 	const struct rchar_lane_onesided *o = &lane->onesided;
+	u32 pieces = write ? ENOUGH_PIECES : min(o->reads_max, ENOUGH_PIECES);
 
-	if (!yields(lane) || (!write && o->reads_max < ENOUGH_PIECES))
+	if (!yields(lane) || pieces == 1)
 		return TURN_BYTES;
-	return clamp_t(u32, rchar_inflight_limit(&o->inflight[write]) / ENOUGH_PIECES,
-		       PIECE_BYTES_MIN, TURN_BYTES);
+	return clamp_t(u32, rchar_inflight_limit(&o->inflight[write]) / pieces, PIECE_BYTES_MIN,
+		       TURN_BYTES);
 }
 
 static u32 request_max(const struct rchar_lane *lane, const struct rchar_io *io)
