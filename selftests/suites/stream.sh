@@ -300,7 +300,7 @@ small_messages_do_not_wait_for_large_writes() {
 	until_true has_moved a small rx_bytes 6400
 	for ((i = 0; i < 40; i++)); do
 		bytes=$(bytes_beside_a_round_trip)
-		[ "$bytes" -ge 1000000 ] || break
+		[ "$bytes" -ge 1500000 ] || break
 	done
 	read=$(($(counter b 'rchar -j stats large' rendezvous_sent) - read))
 	note "$bytes bytes of large writes arrive during a round trip; $read writes were read"
@@ -310,7 +310,7 @@ small_messages_do_not_wait_for_large_writes() {
 	done
 	wait "${programs[@]}" || true
 	[ $read -gt 0 ] || skip 'this device copies large writes'
-	[ "$bytes" -lt 1000000 ]
+	[ "$bytes" -lt 1500000 ]
 }
 
 most_buffers() { rchar -j link -d | grep -o '"depth":[0-9]*' | cut -d: -f2 | sort -n | tail -n1; }
