@@ -176,12 +176,6 @@ static struct rchar_txbuf *pad_frame(struct rchar_lane *lane)
 	return txb;
 }
 
-/* Does the frame carry what a program has written, and no large write that is being read? */
-static bool is_programs(const struct rchar_txbuf *txb)
-{
-	return rchar_op_carries_data(txb->hdr.op) && !(txb->hdr.flags & RCHAR_FRAME_INSTEAD);
-}
-
 /*
  * The next frame with a sequence number, or a CREDIT instead. If the peer's next buffer is too
  * small for the frame, CREDITs use up the small buffers, and ask for large ones.
@@ -199,7 +193,7 @@ static struct rchar_txbuf *next_or_credit(struct rchar_flow *flow, struct rchar_
 	if (txb->hdr.len > RCHAR_WIRE_SMALL)
 		lane->tx.trim = 0;
 	take_sequenced(flow, txb);
-	if (lane->onesided.used && is_programs(txb))
+	if (lane->onesided.used && rchar_hdr_takes_window(&txb->hdr))
 		lane->onesided.yield_until = get_jiffies_64() + YIELD_FOR;
 	if (rchar_inflight_wants_ping(&lane->tx.inflight))
 		lane->tx.wanted |= BIT(RCHAR_OP_PING);

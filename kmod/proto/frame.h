@@ -59,6 +59,12 @@ static inline bool rchar_op_carries_data(u8 op)
 	return op == RCHAR_OP_DATA || op == RCHAR_OP_MSG;
 }
 
+/* Do the bytes of the frame count against the window? Those of INSTEAD did with the RNDV before. */
+static inline bool rchar_hdr_takes_window(const struct rchar_hdr *hdr)
+{
+	return rchar_op_carries_data(hdr->op) && !(hdr->flags & RCHAR_FRAME_INSTEAD);
+}
+
 const char *rchar_op_name(u8 op);
 const char *rchar_frame_error_name(enum rchar_frame_error err);
 bool rchar_name_valid(const char *name, size_t len);

@@ -31,9 +31,7 @@ static bool update_window(struct rchar_session *s)
 /* Fill in the session's fields of a frame, and count the frame. */
 static void session_prepare(struct rchar_session *s, struct rchar_txbuf *txb)
 {
-	bool instead = txb->hdr.flags & RCHAR_FRAME_INSTEAD;
-
-	if (rchar_op_carries_data(txb->hdr.op) && !instead)
+	if (rchar_hdr_takes_window(&txb->hdr))
 		rchar_tx_window_send(&s->tx.window, txb->hdr.len);
 	if (txb->hdr.flags & RCHAR_FRAME_LAST)
 		rchar_tx_window_send(&s->tx.window, RCHAR_WIRE_MESSAGE_COST);
@@ -42,7 +40,7 @@ static void session_prepare(struct rchar_session *s, struct rchar_txbuf *txb)
 	txb->hdr.session = s->id;
 	txb->hdr.window = s->rx.window.edge;
 	/* An ack of this frame must not cover bytes that no frame carries yet. */
-	if (!instead)
+	if (!(txb->hdr.flags & RCHAR_FRAME_INSTEAD))
 		txb->end = s->tx.window.next - s->tx.unframed;
 	rchar_session_frame_queued(s, txb);
 }
