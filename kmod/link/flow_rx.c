@@ -125,15 +125,23 @@ static void ping(struct rchar_flow *flow, struct rchar_lane *lane)
 		rchar_flow_control(flow, lane, RCHAR_OP_PING);
 }
 
-static void pong(struct rchar_flow *flow, struct rchar_lane *lane)
+/* READs and WRITEs have the round trip of frames, but not one that waited for READs or WRITEs. */
+static void share_rtt(struct rchar_lane *lane)
 {
 	int i;
 
+	if (lane->tx.ping_late)
+		return;
+	for (i = 0; i < ARRAY_SIZE(lane->onesided.inflight); i++)
+		rchar_inflight_set_rtt(&lane->onesided.inflight[i], lane->tx.inflight.rtt_ns);
+}
+
+static void pong(struct rchar_flow *flow, struct rchar_lane *lane)
+{
 	spin_lock_bh(&flow->lock);
 	rchar_inflight_pong(&lane->tx.inflight);
 	WRITE_ONCE(flow->rtt_ns, lane->tx.inflight.rtt_ns);
-	for (i = 0; !lane->tx.ping_late && i < ARRAY_SIZE(lane->onesided.inflight); i++)
-		rchar_inflight_set_rtt(&lane->onesided.inflight[i], lane->tx.inflight.rtt_ns);
+	share_rtt(lane);
 	spin_unlock_bh(&flow->lock);
 }
 

@@ -14,6 +14,9 @@
  * later at times a frame that is alone in the send queue: of a thousand links, most are idle, and
  * need none. When the path becomes longer, an idle link notices: a PING that nothing delays begins
  * anew, a minute after the shortest round trip.
+ *
+ * READs and WRITEs take over that round trip. What keeps the device busy with them is a fixed
+ * number of bytes: each request completes alone, so their completions do not tell.
  */
 #ifndef RCHAR_INFLIGHT_H
 #define RCHAR_INFLIGHT_H
