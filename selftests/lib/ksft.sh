@@ -266,19 +266,26 @@ end_transfer() {
 # number_of OBJECT NAME KEY - a number out of JSON, of the object (channel, name) of that name
 number_of() { grep -o "\"$1\":\"$2\"[^}]*" | grep -o "\"$3\":[0-9]*" | cut -d: -f2; }
 
+# in_the_time_of HOST KEY ONE BYTES OTHER - until the channel ONE has moved more than so many bytes;
+# sets moved to what it and the channel OTHER have moved meanwhile
+in_the_time_of() {
+	local before after name
+
+	before=$(on "$1" rchar -j stats)
+	until_true has_moved "$1" "$3" "$2" $(($(number_of name "$3" "$2" <<<"$before") + $4))
+	after=$(on "$1" rchar -j stats)
+	moved=()
+	for name in "$3" "$5"; do
+		moved+=($(($(number_of name "$name" "$2" <<<"$after") - $(number_of name "$name" "$2" <<<"$before"))))
+	done
+}
+
 # shares HOST KEY FAST SLOW BYTES - while FAST moves so many bytes, SLOW moves at most half of that
 shares() {
-	local all fast slow
-
-	all=$(on "$1" rchar -j stats)
-	fast=$(number_of name "$3" "$2" <<<"$all") slow=$(number_of name "$4" "$2" <<<"$all")
-	until_true has_moved "$1" "$3" "$2" $((fast + $5))
-	all=$(on "$1" rchar -j stats)
-	fast=$(($(number_of name "$3" "$2" <<<"$all") - fast))
-	slow=$(($(number_of name "$4" "$2" <<<"$all") - slow))
-	note "$3 $fast bytes, $4 $slow bytes"
-	[ $fast -gt $((2 * slow)) ]
-	[ $slow -gt 0 ]
+	in_the_time_of "$1" "$2" "$3" "$5" "$4"
+	note "$3 ${moved[0]} bytes, $4 ${moved[1]} bytes"
+	[ "${moved[0]}" -gt $((2 * moved[1])) ]
+	[ "${moved[1]}" -gt 0 ]
 }
 
 # Beyond what was in the send queue before, which is at most 20 requests of 256 KiB.

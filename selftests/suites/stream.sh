@@ -267,17 +267,6 @@ priority_is_a_share_of_the_link() {
 	on b tc qdisc del dev net0 root
 }
 
-# bytes_beside_a_round_trip - bytes of the channel large that arrive here during one round trip of small
-bytes_beside_a_round_trip() {
-	local all before times
-
-	before=$(rchar -j stats)
-	until_true has_moved a small rx_bytes $(($(number_of name small rx_bytes <<<"$before") + 20 * 64))
-	all=$(rchar -j stats)
-	times=$((($(number_of name small rx_bytes <<<"$all") - $(number_of name small rx_bytes <<<"$before")) / 64))
-	echo $((($(number_of name large rx_bytes <<<"$all") - $(number_of name large rx_bytes <<<"$before")) / times))
-}
-
 # Large writes of eight sessions are read from their memory: without anybody else on the link, a lane
 # has 16 READs of up to 256 KiB at the peer, whose device answers the frames behind them after those:
 # some 3 MB for each round trip. A round trip is longer where the program of the small messages waits
@@ -299,7 +288,8 @@ small_messages_do_not_wait_for_large_writes() {
 	programs+=($!)
 	until_true has_moved a small rx_bytes 6400
 	for ((i = 0; i < 40; i++)); do
-		bytes=$(bytes_beside_a_round_trip)
+		in_the_time_of a rx_bytes small $((20 * 64)) large
+		bytes=$((moved[1] * 64 / moved[0]))
 		[ "$bytes" -ge 1500000 ] || break
 	done
 	read=$(($(counter b 'rchar -j stats large' rendezvous_sent) - read))
