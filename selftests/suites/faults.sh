@@ -8,7 +8,8 @@
 part=${1:-1}
 set_up=channels_come_up
 
-# Both at once, from b to a: bytes that follow from a seed, messages likewise.
+# Both at once, from b to a: bytes that follow from a seed, messages likewise. Messages from a to b
+# are in front of READs of the bytes, which thus wait in their queue, too.
 traffic() { # BYTES MESSAGES
 	rio read /dev/rchar/pipe 21 >/tmp/bytes &
 	reader=$!
@@ -18,6 +19,10 @@ traffic() { # BYTES MESSAGES
 	writer=$!
 	on b rio send /dev/rchar/msg 22 "$2" &
 	sender=$!
+	on b rio receive /dev/rchar/back 23 >/tmp/back &
+	back_receiver=$!
+	rio send /dev/rchar/back 23 "$2" &
+	back_sender=$!
 }
 
 on_its_way() { kill -0 "$reader" 2>/dev/null || kill -0 "$receiver" 2>/dev/null; }
@@ -28,9 +33,12 @@ arrived() { # BYTES MESSAGES
 	wait "$sender"
 	wait "$reader"
 	wait "$receiver"
-	note "bytes $(cat /tmp/bytes) of $1, messages $(cat /tmp/messages) of $2"
+	wait "$back_sender"
+	wait "$back_receiver"
+	note "bytes $(cat /tmp/bytes) of $1, messages $(cat /tmp/messages) and $(cat /tmp/back) of $2"
 	[ "$(cat /tmp/bytes)" = "$1" ]
 	[ "$(cat /tmp/messages)" = "$2" ]
+	[ "$(cat /tmp/back)" = "$2" ]
 }
 
 numbers() { # of the link so far
@@ -49,8 +57,10 @@ channels_come_up() {
 
 	rchar add pipe stream listen 10.0.0.1 "${patient[@]}"
 	rchar add msg message listen 10.0.0.1 "${patient[@]}"
+	rchar add back message listen 10.0.0.1 "${patient[@]}"
 	on b rchar -w $limit add pipe stream connect 10.0.0.1 open-timeout 600s "${patient[@]}"
 	on b rchar -w $limit add msg message connect 10.0.0.1 open-timeout 600s "${patient[@]}"
+	on b rchar -w $limit add back message connect 10.0.0.1 open-timeout 600s "${patient[@]}"
 }
 
 bad_network() { # NETEM...
