@@ -80,12 +80,12 @@ nhandshake=$(grep -c '^\(not \)\?ok' /tmp/badhandshake)
 # An address of a forger, and one that is another interface's now.
 rchar add six stream listen '[fd00::1]'
 ip addr add 10.0.0.99/24 dev net0
-moved=$(ip -o -6 addr show dev net0 scope link | awk '{ print $4 }')
-rchar -w $limit add moved stream listen "[${moved%/*}%net0]"
+scoped=$(ip -o -6 addr show dev net0 scope link | awk '{ print $4 }')
+rchar -w $limit add moved stream listen "[${scoped%/*}%net0]"
 ip link add elsewhere type dummy
-ip addr del "$moved" dev net0
-ip addr add "$moved" dev elsewhere
-badreq 10.0.0.1 "${moved%/*}" | tee /tmp/badreq
+ip addr del "$scoped" dev net0
+ip addr add "$scoped" dev elsewhere
+badreq 10.0.0.1 "${scoped%/*}" | tee /tmp/badreq
 ret=$((ret + PIPESTATUS[0]))
 nreq=$(grep -c '^\(not \)\?ok' /tmp/badreq)
 touch /tmp/stop
