@@ -189,8 +189,8 @@ traffic_begins() {
 	on b 'rm -f /tmp/stop
 		again() { while [ ! -e /tmp/stop ]; do "$@" || true; sleep 0.3; done; }
 		again rio write /dev/rchar/s 5 300000 &
-		again rchar-perf latency /dev/rchar/r -s 256k -n 1 &
-		again rchar-perf latency /dev/rchar/r -s 256k -n 1 -w &
+		again rchar-perf bandwidth /dev/rchar/r -s 256k &
+		again rchar-perf bandwidth /dev/rchar/r -s 256k -w &
 		wait' >/dev/null 2>&1 &
 	traffic=$!
 }

@@ -184,10 +184,12 @@ a_large_region() {
 rchar_perf_measures() {
 	local work
 
-	for work in "bandwidth -s 512,4k,1m -t 0.2" "bandwidth -d 32 -s 4k -w -t 0.2" "bandwidth -q -s 64k -t 0.2" "latency -t 0.2"; do
+	for work in "bandwidth -s 512,4k,1m -t 0.2" "bandwidth -d 32 -s 4k -w -t 0.2" "bandwidth -q -s 64k -t 0.2" "latency -n 100" "latency -n 20 -s 64k -w"; do
 		measured memory "$work" /dev/rchar/pool
 	done
+	[ "$(on b rchar-perf latency /dev/rchar/pool -n 7 -j | grep -o '"repeats":[0-9]*')" = '"repeats":7' ]
 	on b rchar-perf open /dev/rchar/pool 2>&1 | grep -q 'is for stream and message channels'
+	on b rchar-perf bandwidth /dev/rchar/pool -a 1 2>&1 | grep -q "'-a' is not an option of bandwidth of a memory channel"
 }
 
 # A file that another program opened, and the programs that use it are killed.

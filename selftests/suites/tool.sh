@@ -254,6 +254,10 @@ perf_wrong_words() {
 	perf_says "1 to 67108864 is expected" bandwidth /dev/rchar/x -s 65m
 	perf_says "1 to 67108864 is expected" bandwidth /dev/rchar/x -s 0
 	perf_says "seconds are expected" bandwidth /dev/rchar/x -t soon
+	perf_says "'-t' is not an option of latency" latency /dev/rchar/x -t 3
+	perf_says "'-n' is not an option of bandwidth" bandwidth /dev/rchar/x -n 3
+	perf_says "'-s' is not an option of serve" serve /dev/rchar/x -s 3
+	perf_says "sessions: one size is expected" sessions /dev/rchar/x -s 1k,2k
 	perf_says "No such file or directory" bandwidth /dev/rchar/nosuch
 	perf_says "Connection refused" open tcp:127.0.0.1:1
 	"$perf" -Z 2>&1 | grep -q "see 'rchar-perf --help'"

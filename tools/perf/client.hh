@@ -31,5 +31,6 @@ void measure_bandwidth(const Endpoint &endpoint, const Options &options);
 void measure_latency(const Endpoint &endpoint, const Options &options);
 void measure_open(const Endpoint &endpoint, const Options &options);
 void measure_sessions(const Endpoint &endpoint, const Options &options);
-// Of a memory channel: requests of one size, 'depth' of them at once.
-void measure_memory(const Endpoint &endpoint, const Options &options);
+// Of a memory channel: requests of one size, 'depth' of them at once, for 'seconds'; LATENCY: for
+// 'repeats' of them.
+void measure_memory(const Endpoint &endpoint, const Options &options, bool latency);

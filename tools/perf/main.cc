@@ -16,8 +16,8 @@ namespace {
 void print_help()
 {
 	puts("usage: rchar-perf serve ENDPOINT [-1] [-T]\n"
-	     "       rchar-perf bandwidth ENDPOINT [-s SIZES] [-t SEC] [-a TIME] [-d N] [-w] [-q]\n"
-	     "       rchar-perf latency ENDPOINT [-s SIZES] [-n N] [-w]\n"
+	     "       rchar-perf bandwidth ENDPOINT [-s SIZES] [-t SEC] [-a TIME | [-d N] [-w] [-q]]\n"
+	     "       rchar-perf latency ENDPOINT [-s SIZES] [-n N] [[-w] [-q]]\n"
 	     "       rchar-perf open ENDPOINT [-n N]\n"
 	     "       rchar-perf sessions ENDPOINT [-c COUNTS] [-s SIZE] [-t SEC]\n"
 	     "\n"
@@ -34,11 +34,11 @@ void print_help()
 	     "\n"
 	     "  -s, --size SIZES  of each write (64k; latency: 64)\n"
 	     "  -t, --time SEC    how long (2)\n"
-	     "  -a, --at TIME     bandwidth: write at once, count from this time on (seconds\n"
-	     "                    since 1970)\n"
+	     "  -a, --at TIME     bandwidth, not of memory: write at once, count from this time\n"
+	     "                    on (seconds since 1970)\n"
 	     "  -n, --repeat N    how often (1000)\n"
 	     "  -c, --count LIST  sessions (1,16,256)\n"
-	     "  -d, --depth N     memory: requests at once, by io_uring (1)\n"
+	     "  -d, --depth N     memory, bandwidth: requests at once, by io_uring (1)\n"
 	     "  -w, --write       memory: write\n"
 	     "  -q, --sequential  memory: blocks in sequence instead of at random\n"
 	     "  -1, --once        serve: one session, then end\n"
@@ -84,8 +84,36 @@ double parse_seconds(const char *text, double most)
 	return seconds;
 }
 
-// False: nothing is left to do.
-bool parse_options(int argc, char **argv, Options *options, bool *has_size)
+// What can be done, and the options that each takes; of a memory channel, null: it has no such work.
+struct WorkWords {
+	const char *name, *options, *memory_options;
+};
+
+constexpr WorkWords works[] = {
+	{"serve", "1T", nullptr}, {"bandwidth", "sta", "stdwq"}, {"latency", "sn", "snwq"},
+	{"open", "n", nullptr},	  {"sessions", "cst", nullptr},
+};
+
+const WorkWords &find_work(const std::string &name)
+{
+	for (const WorkWords &work : works)
+		if (name == work.name)
+			return work;
+	usage_error("'" + name + "': serve, bandwidth, latency, open or sessions is expected");
+}
+
+// Fails if one of the options given is not among those allowed.
+void check_options(const std::string &given, const std::string &allowed, const std::string &of)
+{
+	size_t other = given.find_first_not_of(allowed + "j");
+
+	if (other != std::string::npos)
+		usage_error(std::string("'-") + given[other] + "' is not an option of " + of +
+			    " (see --help)");
+}
+
+// False: nothing is left to do. GIVEN gets the letters of the options.
+bool parse_options(int argc, char **argv, Options *options, std::string *given)
 {
 	static const option longs[] = {
 		{"size", required_argument, nullptr, 's'},
@@ -106,10 +134,10 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "s:t:a:n:c:d:wq1TjhV", longs, nullptr)) != -1) {
+		given->push_back(static_cast<char>(c));
 		switch (c) {
 		case 's':
 			options->sizes = parse_sizes(optarg, BLOCK_MAX);
-			*has_size = true;
 			break;
 		case 't':
 			options->seconds = parse_seconds(optarg, 1e6);
@@ -154,34 +182,40 @@ bool parse_options(int argc, char **argv, Options *options, bool *has_size)
 	return true;
 }
 
-void run(Words words, Options options, bool has_size)
+void run(Words words, Options options, const std::string &given)
 {
-	std::string work = words.take("what to do (see 'rchar-perf --help')");
+	const WorkWords &work = find_work(words.take("what to do (see 'rchar-perf --help')"));
+	std::string name = work.name;
+	bool memory_works = work.memory_options;
 	Endpoint endpoint(words.take("the endpoint"));
 
 	words.end();
 	if (!endpoint.is_channel() && endpoint.kind() != Endpoint::Kind::tcp)
 		usage_error("'" + endpoint.text() + "': a channel or tcp:HOST:PORT is expected");
-	if (work == "serve") {
+	// Before there is a session: what no endpoint takes.
+	check_options(given, std::string(work.options) + (memory_works ? work.memory_options : ""),
+		      name);
+	if (name == "serve") {
 		serve(endpoint, options.once, options.threads);
 		return;
 	}
-	if (work != "bandwidth" && work != "latency" && work != "open" && work != "sessions")
-		usage_error("'" + work +
-			    "': serve, bandwidth, latency, open or sessions is expected");
+	if (name == "sessions" && options.sizes.size() > 1)
+		usage_error("sessions: one size is expected");
 	bool memory = endpoint.is_channel() && kind_of(endpoint.open().get()) == Kind::memory;
 
-	if (memory && (work == "open" || work == "sessions"))
-		usage_error("'" + work + "' is for stream and message channels");
-	if (work == "latency" && !has_size)
+	if (memory && !memory_works)
+		usage_error("'" + name + "' is for stream and message channels");
+	check_options(given, memory ? work.memory_options : work.options,
+		      name + (memory ? " of a memory channel" : ", except of a memory channel"));
+	if (name == "latency" && given.find('s') == std::string::npos)
 		options.sizes = {64};
 	if (memory)
-		measure_memory(endpoint, options);
-	else if (work == "bandwidth")
+		measure_memory(endpoint, options, name == "latency");
+	else if (name == "bandwidth")
 		measure_bandwidth(endpoint, options);
-	else if (work == "latency")
+	else if (name == "latency")
 		measure_latency(endpoint, options);
-	else if (work == "open")
+	else if (name == "open")
 		measure_open(endpoint, options);
 	else
 		measure_sessions(endpoint, options);
@@ -192,12 +226,12 @@ void run(Words words, Options options, bool has_size)
 int main(int argc, char **argv)
 {
 	Options options;
-	bool has_size = false;
+	std::string given;
 
 	signal(SIGPIPE, SIG_IGN);
 	try {
-		if (parse_options(argc, argv, &options, &has_size))
-			run(Words({argv + optind, argv + argc}), options, has_size);
+		if (parse_options(argc, argv, &options, &given))
+			run(Words({argv + optind, argv + argc}), options, given);
 	} catch (const Failure &f) {
 		fprintf(stderr, "rchar-perf: %s\n", f.what());
 		return f.code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Memory channels: liburing keeps as many requests going as were asked for.
+// Memory channels: liburing keeps as many requests in progress as were asked for.
 #include <liburing.h>
 
 #include <cerrno>
@@ -75,7 +75,7 @@ void reap(io_uring_cqe *cqe, uint32_t size, Latencies *latencies)
 
 }  // namespace
 
-void measure_memory(const Endpoint &endpoint, const Options &options)
+void measure_memory(const Endpoint &endpoint, const Options &options, bool latency)
 {
 	for (uint32_t size : options.sizes) {
 		Fd fd = endpoint.open();
@@ -109,7 +109,8 @@ void measure_memory(const Endpoint &endpoint, const Options &options)
 				reap(cqe, size, &latencies);
 				io_uring_cqe_seen(&ring.ring, cqe);
 				flying--;
-				if (seconds_since(start) >= options.seconds)
+				if (latency ? latencies.count() >= options.repeats :
+					      seconds_since(start) >= options.seconds)
 					continue;
 				submit(&ring.ring, fd.get(), request, size, offsets.next(),
 				       options.write);
@@ -120,6 +121,8 @@ void measure_memory(const Endpoint &endpoint, const Options &options)
 
 		result["size"] = size;
 		result["depth"] = options.depth;
+		if (latency)
+			result["repeats"] = latencies.count();
 		result["IOPS"] = static_cast<double>(latencies.count()) / seconds;
 		result["MB/s"] = static_cast<double>(latencies.count()) * size / 1e6 / seconds;
 		result["us"] = latencies.json();
