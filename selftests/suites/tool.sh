@@ -63,7 +63,9 @@ wrong_words() {
 	says "not an id" link show xyz
 	says "'more' is one word too many" session show x more
 	says "is not NAME, LINK or LINK/SESSION" session show x/y
-	says "'frob' is one word too many" key frob
+	says "'frob': gen, add, del or show is expected" key frob
+	says "'shw': show or reset is expected" link shw
+	says "'rset': show or kill is expected" session rset
 	says "'more' is one word too many" key gen more
 	says "has an empty part" add x stream listen 10.0.0.1 keys a,,b
 	says "key: /nonexistent: No such file" key add k /nonexistent

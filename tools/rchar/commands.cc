@@ -148,6 +148,16 @@ template <typename T, typename F> void keep(std::vector<T> *all, F wanted)
 	all->erase(std::remove_if(all->begin(), all->end(), std::not_fn(wanted)), all->end());
 }
 
+// "show", which may be left out; any other word is an error, which names the CHOICES.
+bool accept_show(Words *words, const char *choices)
+{
+	if (words->empty())
+		return false;
+	if (words->accept("show"))
+		return true;
+	usage_error("'" + words->take("") + "': " + choices + " is expected");
+}
+
 void command_link(Words words, const Options &options)
 {
 	if (words.accept("reset")) {
@@ -159,7 +169,7 @@ void command_link(Words words, const Options &options)
 		Netlink().call(r, "link reset " + id);
 		return;
 	}
-	bool one = words.accept("show") && !words.empty();
+	bool one = accept_show(&words, "show or reset") && !words.empty();
 	uint64_t id = one ? parse_link_id(words.take("the id of the link")) : 0;
 
 	words.end();
@@ -228,7 +238,7 @@ void command_session(Words words, const Options &options)
 	}
 	std::optional<Which> which;
 
-	if (words.accept("show") && !words.empty())
+	if (accept_show(&words, "show or kill") && !words.empty())
 		which = parse_which(words.take("a name of a channel, LINK or LINK/SESSION"));
 	words.end();
 	Netlink nl;
@@ -285,7 +295,7 @@ void command_key(Words words, const Options &options)
 		key_del(std::move(words), options);
 		return;
 	}
-	words.accept("show");
+	accept_show(&words, "gen, add, del or show");
 	words.end();
 	Netlink nl;
 	print_list(dump<Key>(nl, RCHAR_CMD_KEY_GET), options);
