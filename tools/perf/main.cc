@@ -84,14 +84,19 @@ double parse_seconds(const char *text, double most)
 	return seconds;
 }
 
-// What can be done, and the options that each takes; of a memory channel, null: it has no such work.
+// What can be done, and the options that each takes. Of a memory channel, measure_memory() does it,
+// with other options; none: it has no such work.
 struct WorkWords {
 	const char *name, *options, *memory_options;
+	void (*measure)(const Endpoint &endpoint, const Options &options);
 };
 
 constexpr WorkWords works[] = {
-	{"serve", "1T", nullptr}, {"bandwidth", "sta", "stdwq"}, {"latency", "sn", "snwq"},
-	{"open", "n", nullptr},	  {"sessions", "cst", nullptr},
+	{"serve", "1T", "", nullptr},
+	{"bandwidth", "sta", "stdwq", measure_bandwidth},
+	{"latency", "sn", "snwq", measure_latency},
+	{"open", "n", "", measure_open},
+	{"sessions", "cst", "", measure_sessions},
 };
 
 const WorkWords &find_work(const std::string &name)
@@ -186,15 +191,13 @@ void run(Words words, Options options, const std::string &given)
 {
 	const WorkWords &work = find_work(words.take("what to do (see 'rchar-perf --help')"));
 	std::string name = work.name;
-	bool memory_works = work.memory_options;
 	Endpoint endpoint(words.take("the endpoint"));
 
 	words.end();
 	if (!endpoint.is_channel() && endpoint.kind() != Endpoint::Kind::tcp)
 		usage_error("'" + endpoint.text() + "': a channel or tcp:HOST:PORT is expected");
 	// Before there is a session: what no endpoint takes.
-	check_options(given, std::string(work.options) + (memory_works ? work.memory_options : ""),
-		      name);
+	check_options(given, std::string(work.options) + work.memory_options, name);
 	if (name == "serve") {
 		serve(endpoint, options.once, options.threads);
 		return;
@@ -203,7 +206,7 @@ void run(Words words, Options options, const std::string &given)
 		usage_error("sessions: one size is expected");
 	bool memory = endpoint.is_channel() && kind_of(endpoint.open().get()) == Kind::memory;
 
-	if (memory && !memory_works)
+	if (memory && !*work.memory_options)
 		usage_error("'" + name + "' is for stream and message channels");
 	check_options(given, memory ? work.memory_options : work.options,
 		      name + (memory ? " of a memory channel" : ", except of a memory channel"));
@@ -211,14 +214,8 @@ void run(Words words, Options options, const std::string &given)
 		options.sizes = {64};
 	if (memory)
 		measure_memory(endpoint, options, name == "latency");
-	else if (name == "bandwidth")
-		measure_bandwidth(endpoint, options);
-	else if (name == "latency")
-		measure_latency(endpoint, options);
-	else if (name == "open")
-		measure_open(endpoint, options);
 	else
-		measure_sessions(endpoint, options);
+		work.measure(endpoint, options);
 }
 
 }  // namespace
