@@ -749,6 +749,7 @@ u32 rchar_flow_expects(struct rchar_flow *flow)
 void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 resume)
 {
 	LIST_HEAD(acked);
+	int i;
 
 	spin_lock_bh(&flow->lock);
 	WARN_ON_ONCE(flow->lane);
@@ -758,6 +759,9 @@ void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 res
 	flow->rx_acked = flow->rx_next;
 	flow->ack_now = false;
 	lane->sq.open = true;
+	/* A PING that waits for READs measures nothing for them, and some programs never pause. */
+	for (i = 0; i < ARRAY_SIZE(lane->onesided.inflight); i++)
+		rchar_inflight_set_rtt(&lane->onesided.inflight[i], flow->rtt_ns);
 	spin_unlock_bh(&flow->lock);
 	rchar_flow_finish_acked(flow, &acked);
 }

@@ -125,7 +125,10 @@ static void ping(struct rchar_flow *flow, struct rchar_lane *lane)
 		rchar_flow_control(flow, lane, RCHAR_OP_PING);
 }
 
-/* READs and WRITEs have the round trip of frames, but not one that waited for READs or WRITEs. */
+/*
+ * READs and WRITEs have the round trip of frames, but not one that waited for READs or WRITEs.
+ * Until then, they have what rchar_flow_attach() gave them.
+ */
 static void share_rtt(struct rchar_lane *lane)
 {
 	int i;
