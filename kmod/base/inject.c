@@ -23,6 +23,7 @@ static const char *const fault_names[__RCHAR_FAULT_MAX] = {
 	[RCHAR_FAULT_QP] = "fail_qp",
 	[RCHAR_FAULT_POST_SEND] = "fail_post_send",
 	[RCHAR_FAULT_POST_RECV] = "fail_post_recv",
+	[RCHAR_FAULT_POST_PART] = "fail_post_part",
 	[RCHAR_FAULT_MAP] = "fail_map",
 	[RCHAR_FAULT_VERBS] = "fail_verbs",
 };

@@ -22,6 +22,7 @@
  * @RCHAR_FAULT_QP: the queue pair enters the error state after a post
  * @RCHAR_FAULT_POST_SEND: ib_post_send() fails
  * @RCHAR_FAULT_POST_RECV: ib_post_recv() fails
+ * @RCHAR_FAULT_POST_PART: ib_post_send() fails after the first of a chain of registrations
  * @RCHAR_FAULT_MAP: a DMA mapping fails
  * @RCHAR_FAULT_VERBS: creating an object of a connection or a listener fails
  * @__RCHAR_FAULT_MAX: number of faults
@@ -30,6 +31,7 @@ enum rchar_fault {
 	RCHAR_FAULT_QP,
 	RCHAR_FAULT_POST_SEND,
 	RCHAR_FAULT_POST_RECV,
+	RCHAR_FAULT_POST_PART,
 	RCHAR_FAULT_MAP,
 	RCHAR_FAULT_VERBS,
 	__RCHAR_FAULT_MAX,

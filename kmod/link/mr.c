@@ -89,6 +89,7 @@ void rchar_mrs_gone(struct rchar_mrs *mrs)
 	struct ib_mr *mr, *next;
 
 	mutex_lock(&mrs->lock);
+	mrs->torn = false;
 	list_for_each_entry_safe(owner, tmp, &mrs->owners, entry)
 		owner->gone(owner);
 	list_for_each_entry_safe(mr, next, &mrs->pool, qp_entry) {
@@ -229,6 +230,7 @@ void rchar_mr_put(struct rchar_mrs *mrs, struct rchar_mr *m)
 void rchar_mr_free(struct rchar_mrs *mrs, struct rchar_mr *m)
 {
 	lockdep_assert_held(&mrs->lock);
+	WARN_ON_ONCE(mrs->torn);
 	/* Free the key first: after that the peer has no access to the pages. */
 	if (m->mr)
 		ib_dereg_mr(m->mr);
@@ -247,13 +249,28 @@ static void mr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&mrs->done);
 }
 
-static int post(struct rchar_sq *sq, const struct ib_send_wr *first, const struct ib_send_wr **bad)
+/* As a driver whose send queue is full, or that does not like the second request. */
+static int post_part(struct rchar_sq *sq, struct ib_send_wr *first, const struct ib_send_wr **bad)
+{
+	struct ib_send_wr *rest = first->next;
+	int ret;
+
+	first->next = NULL;
+	ret = ib_post_send(sq->qp, first, bad);
+	if (!ret)
+		*bad = rest;
+	return ret ?: -ENOMEM;
+}
+
+static int post(struct rchar_sq *sq, struct ib_send_wr *first, const struct ib_send_wr **bad)
 {
 	if (first->opcode == IB_WR_REG_MR && reg_wr(first)->access & IB_ACCESS_REMOTE_ATOMIC &&
 	    !rchar_inject_limit(RCHAR_LIMIT_REG_ATOMIC)) {
 		*bad = first;
 		return -EINVAL;
 	}
+	if (first->next && rchar_inject(RCHAR_FAULT_POST_PART))
+		return post_part(sq, first, bad);
 	return ib_post_send(sq->qp, first, bad);
 }
 
@@ -292,6 +309,8 @@ static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 		return -EOPNOTSUPP;
 	}
 	if (ret) {
+		if (bad && bad != first)
+			mrs->torn = true;
 		sq->fail(sq, RCHAR_REASON_QP_ERROR);
 		return ret;
 	}

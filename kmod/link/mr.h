@@ -44,6 +44,8 @@ enum rchar_mrs_kind {
  * @done: that request has completed
  * @status: status of that completion
  * @late_ms: milliseconds by which batches of registrations were late in all
+ * @torn: the device took a chain only in part, and the lane has failed: which of those requests it
+ *	  has completed is not known before the lane is drained. Until then no region may be freed.
  */
 struct rchar_mrs {
 	atomic_t waiting;
@@ -59,6 +61,7 @@ struct rchar_mrs {
 	struct completion done;
 	enum ib_wc_status status;
 	u32 late_ms;
+	bool torn;
 };
 
 /**

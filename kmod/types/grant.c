@@ -203,6 +203,8 @@ void rchar_grant_unregister(struct rchar_grant *grant)
  * rchar_grant_revoke() - end the peer's access to the region
  * @grant: a grant that nobody uses: see rchar_grant_leave()
  *
+ * If the lane has failed and &rchar_mrs.torn is set, its teardown does that.
+ *
  * Context: process.
  */
 void rchar_grant_revoke(struct rchar_grant *grant)
@@ -213,7 +215,7 @@ void rchar_grant_revoke(struct rchar_grant *grant)
 		return;
 	/* The teardown of the lane also revokes the keys: check with the lock held. */
 	rchar_mrs_lock(mrs_of(lane));
-	if (READ_ONCE(grant->lane) == lane)
+	if (READ_ONCE(grant->lane) == lane && !mrs_of(lane)->torn)
 		rchar_grant_unregister(grant);
 	mutex_unlock(&mrs_of(lane)->lock);
 	rchar_lane_put(lane);

@@ -179,6 +179,31 @@ reads_wait_for_memory_regions() {
 	done
 }
 
+# What of a chain the device has taken is not freed before the connection is drained, though the only
+# session that used it ends meanwhile.
+registrations_are_taken_in_part() {
+	local slow=$debugfs/rdma_char/delay_register reader
+
+	rchar add here memory listen 10.0.0.1 size 16m
+	dd if=/bin/busybox of=/dev/rchar/here bs=30000 count=1 conv=notrunc 2>/dev/null
+	rchar -w $limit add there memory connect 10.0.0.1/here
+	# While the exporter registers, the reader is killed.
+	echo 300000 >"$slow"
+	inject fail_post_part 100
+	dd if=/dev/rchar/there of=/tmp/piece bs=30000 count=1 2>/dev/null &
+	reader=$!
+	until_true grep -qx 'delayed 1' "$debugfs/rdma_char/objects"
+	kill $reader
+	expect_status 143 wait $reader
+	until_true eval '[ "$(times_failed fail_post_part)" -ge 1 ]'
+	no_faults
+	echo 0 >"$slow"
+	until_true grep -qx 'grant 0' "$debugfs/rdma_char/objects"
+	dd if=/dev/rchar/there of=/tmp/piece bs=30000 count=1 2>/dev/null
+	cmp -n 30000 /bin/busybox /tmp/piece
+	rchar del all
+}
+
 # Either it is there and works, or the tool says why not and it is not there.
 channels_come_and_go_without_memory() {
 	local i made=0
@@ -235,6 +260,7 @@ run posting_receives_fails_at_random
 run mappings_fail_at_random
 run verbs_fail_at_random
 run reads_wait_for_memory_regions
+run registrations_are_taken_in_part
 run channels_come_and_go_without_memory
 run device_comes_back_without_memory
 echo "1..$ksft_n"
