@@ -73,8 +73,8 @@ tools: ## build the tools: rchar, rchar-perf, rchar-forward, rchar-exec
 
 .PHONY: demo
 demo: deps ## two virtual machines, a real file through two devices, and the proof
-	@$(MAKE) -j$$(nproc) --no-print-directory module tools >$(BUILD)-demo.log 2>&1 || { cat $(BUILD)-demo.log; exit 1; }
-	@rm -f $(BUILD)-demo.log
+	@mkdir -p $(BUILD)
+	@$(MAKE) -j$$(nproc) --no-print-directory module tools >$(BUILD)/demo.log 2>&1 || { cat $(BUILD)/demo.log; exit 1; }
 	@./selftests/demo/demo
 
 .PHONY: check

@@ -65,7 +65,7 @@ inline constexpr Counter counters[] = {
 	{RCHAR_A_STATS_READS, "reads", &Stats::reads, "Reads of a region."},
 	{RCHAR_A_STATS_WRITES, "writes", &Stats::writes, "Writes to a region."},
 	{RCHAR_A_STATS_CALLS, "calls", &Stats::calls,
-	 "Operations that the exporter's kernel executed."},
+	 "Atomic operations, rings and fences of a region."},
 	{RCHAR_A_STATS_RENDEZVOUS_SENT, "rendezvous_sent", &Stats::rendezvous_sent,
 	 "Pieces that the peer read from a writer's memory."},
 	{RCHAR_A_STATS_RENDEZVOUS_PLACED, "rendezvous_placed", &Stats::rendezvous_placed,
