@@ -324,7 +324,12 @@ static int post_and_wait(struct rchar_mrs *mrs, struct ib_send_wr *first)
 	spin_lock_bh(sq->lock);
 	rchar_sq_end(sq);
 	spin_unlock_bh(sq->lock);
-	return READ_ONCE(mrs->status) == IB_WC_SUCCESS ? 0 : -EIO;
+	if (READ_ONCE(mrs->status) == IB_WC_SUCCESS)
+		return 0;
+	/* That may be the completion of the first one: any request completes on an error. */
+	if (first->next)
+		mrs->torn = true;
+	return -EIO;
 }
 
 static struct ib_reg_wr make_reg(const struct rchar_mr *m, int access, struct ib_cqe *cqe)

@@ -44,8 +44,8 @@ enum rchar_mrs_kind {
  * @done: that request has completed
  * @status: status of that completion
  * @late_ms: milliseconds by which batches of registrations were late in all
- * @torn: the device took a chain only in part, and the lane has failed: which of those requests it
- *	  has completed is not known before the lane is drained. Until then no region may be freed.
+ * @torn: a chain of several requests failed, and so has the lane: which of them the device has
+ *	  completed is not known before the lane is drained. Until then no region may be freed.
  */
 struct rchar_mrs {
 	atomic_t waiting;

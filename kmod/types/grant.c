@@ -4,6 +4,7 @@
 #include <linux/log2.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "base/inject.h"
 #include "base/ledger.h"
 #include "link/dma.h"
@@ -149,6 +150,9 @@ static void set_lane(struct rchar_grant *grant, struct rchar_lane *lane)
 	spin_lock(&grant->lock);
 	WRITE_ONCE(grant->lane, lane);
 	spin_unlock(&grant->lock);
+	/* Pairs with the barrier of prepare_to_wait() in rchar_grant_revoke(). */
+	smp_mb();
+	wake_up_var(&grant->lane);
 }
 
 static struct rchar_lane *grant_get_lane(struct rchar_grant *grant)
@@ -203,9 +207,7 @@ void rchar_grant_unregister(struct rchar_grant *grant)
  * rchar_grant_revoke() - end the peer's access to the region
  * @grant: a grant that nobody uses: see rchar_grant_leave()
  *
- * If the lane has failed and &rchar_mrs.torn is set, its teardown does that.
- *
- * Context: process.
+ * Context: process. Waits for the teardown of the lane when &rchar_mrs.torn is set.
  */
 void rchar_grant_revoke(struct rchar_grant *grant)
 {
@@ -218,6 +220,7 @@ void rchar_grant_revoke(struct rchar_grant *grant)
 	if (READ_ONCE(grant->lane) == lane && !mrs_of(lane)->torn)
 		rchar_grant_unregister(grant);
 	mutex_unlock(&mrs_of(lane)->lock);
+	wait_var_event(&grant->lane, READ_ONCE(grant->lane) != lane);
 	rchar_lane_put(lane);
 }
 
@@ -344,9 +347,11 @@ static bool take_turns(struct rchar_grant *grant, struct rchar_lane *lane)
 int rchar_grant_register(struct rchar_grant *grant, struct rchar_region *region,
 			 struct rchar_lane *lane, const struct rchar_session *s)
 {
-	int ret = READ_ONCE(grant->lane) == lane ? 0 : grant_begin(grant, region, lane);
+	int ret = 0;
 
 	lockdep_assert_held(&mrs_of(lane)->lock);
+	if (READ_ONCE(grant->lane) != lane)
+		ret = grant_begin(grant, region, lane);
 	while (!ret && grant->ready < grant->nr) {
 		if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
 			return -ECONNRESET;
