@@ -22,7 +22,9 @@
 #else
 #define RNR_RETRY 7
 #endif
-#define RETRY 7
+#define RETRY		7
+/* 4.096 us << 22, 17 s: longer than packets live in any fabric (IBTA vol 1, 12.7.34). */
+#define PACKET_LIFE_MAX 22
 
 static atomic64_t nr_accepted, nr_refused, nr_bad, nr_denied;
 static rchar_cm_accept_fn accept_request;
@@ -472,14 +474,18 @@ void rchar_cm_ends(const struct rdma_cm_id *id, struct sockaddr_storage *local,
 }
 
 /*
- * The CM passes on any path MTU of a request. soft-RoCE takes 0, and would compute packets of -1
- * bytes (rxe_qp_from_attr() in drivers/infiniband/sw/rxe/rxe_qp.c). There is none on iWARP.
+ * The CM passes on what a request says of the path; there is none on iWARP. soft-RoCE takes a path
+ * MTU of 0, and would compute packets of -1 bytes (rxe_qp_from_attr() in
+ * drivers/infiniband/sw/rxe/rxe_qp.c). With the longest lifetime of a packet, the CM would keep
+ * some memory of the connection for hours after its end (cm_enter_timewait() in
+ * drivers/infiniband/core/cm.c).
  */
-static bool mtu_is_valid(const struct rdma_cm_id *id)
+static bool path_is_valid(const struct rdma_cm_id *id)
 {
 	const struct sa_path_rec *path = id->route.path_rec;
 
-	return !path || (path->mtu >= IB_MTU_256 && path->mtu <= IB_MTU_4096);
+	return !path || (path->mtu >= IB_MTU_256 && path->mtu <= IB_MTU_4096 &&
+			 path->packet_life_time <= PACKET_LIFE_MAX);
 }
 
 /* Fill in what the request and the CM say. Returns 0, or the reason to refuse the request. */
@@ -496,7 +502,7 @@ static enum rchar_reason read_request(struct rchar_cm_request *request, struct n
 	reason = decode_request(&request->privdata, param);
 	if (reason)
 		return reason;
-	if (!mtu_is_valid(id))
+	if (!path_is_valid(id))
 		return RCHAR_REASON_PROTOCOL;
 	if (!peer_is_its_gid(id, &request->peer) || !local_is_its_device(id, net, &request->local))
 		return RCHAR_REASON_ADDRESS;

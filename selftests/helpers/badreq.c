@@ -81,6 +81,7 @@ struct addresses {
 /* ---- sending ---- */
 
 static uint8_t path_mtu = IBV_MTU_1024; /* that the requests ask for */
+static uint8_t ack_timeout = 14;	/* that they have: 4.096 us << 14 */
 static int umad;
 static uint32_t agent;
 
@@ -152,7 +153,7 @@ static void fill_req(struct cm_req *r, const struct addresses *a)
 	r->flow_rate = htobe32(3);
 	r->hop_limit = 64;
 	r->sl_local = 1 << 3;
-	r->ack_timeout = 14 << 3;
+	r->ack_timeout = ack_timeout << 3;
 	fill_cma(&r->cma, a);
 }
 
@@ -452,6 +453,20 @@ static void impossible_mtu(struct link *l)
 	result("a_request_with_an_mtu_that_does_not_exist", ok);
 }
 
+/* Its CM would keep some memory of each connection for two hours. */
+static void packets_that_live_for_hours(struct link *l)
+{
+	const struct addresses links = { peer_addr, peer_addr, peer_addr, peer_addr };
+	bool ok;
+
+	ack_timeout = 31;
+	ok = refused(l, &links, &l->next, "protocol");
+	ack_timeout = 24;
+	ok &= refused(l, &links, &l->next, "protocol");
+	ack_timeout = 14;
+	result("a_request_whose_packets_live_for_hours", ok);
+}
+
 static void true_addresses(struct link *l)
 {
 	const struct addresses links = { peer_addr, peer_addr, peer_addr, peer_addr };
@@ -480,6 +495,7 @@ int main(int argc, char **argv)
 	another_address(&l);
 	another_interface(&l, argv[2]);
 	impossible_mtu(&l);
+	packets_that_live_for_hours(&l);
 	true_addresses(&l);
 	hang_up(&l.c);
 	copied_id(argv[1]);

@@ -119,7 +119,7 @@ readers_got_what_was_good() {
 
 everything_was_counted() {
 	note "$(rchar -j version | grep -o '"[a-z_]*\(bad\|denied\)[a-z_]*":[0-9]*' | tr '\n' ' ')"
-	[ "$(counter a 'rchar -j version' requests_bad)" = 19 ]
+	[ "$(counter a 'rchar -j version' requests_bad)" = 21 ]
 	[ "$(counter a 'rchar -j version' requests_denied)" = 1 ]
 	# Every frame that breaks the connection but the one that never came.
 	[ "$(counter a 'rchar -j version' bad_frames)" = 78 ]
