@@ -41,8 +41,9 @@ MODULE_PARM_DESC(depth,
 /* Limit of the default of host_lanes. */
 #define LANES_MAX 4096
 
-/* Sessions of a peer that may linger, however much other peers hold. */
+/* Sessions of a peer that may linger, and bytes of replies to it, however much other peers hold. */
 #define CLOSING_ALWAYS 256
+#define REPLIES_ALWAYS SZ_4K
 
 static DEFINE_SPINLOCK(accounts_lock); /* taken with bottom halves disabled */
 static DEFINE_HASHTABLE(accounts, 8);
@@ -219,8 +220,9 @@ bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
  * @bytes: bytes to count, for rchar_account_release_reply()
  *
  * Replies are small, and may also use the eighth that is reserved for them. A peer's replies hold
- * at most as much as is still free for all others, so peers that take none leave room for the
- * replies to others, however many they are.
+ * at most as much as is still free for all others. Each of many peers that take none leaves half of
+ * that to the next; REPLIES_ALWAYS bytes are therefore held even where nothing is left, as a reply
+ * without memory breaks the connection.
  *
  * Context: any but hard interrupt.
  * Return: as rchar_account_hold().
@@ -228,10 +230,14 @@ bool rchar_account_hold_half(struct rchar_account *account, u64 bytes)
 bool rchar_account_hold_reply(struct rchar_account *account, u64 bytes)
 {
 	u64 max = host_max(), held = atomic64_read(&host_held);
+	u64 rest = max > held ? max - held : 0;
 
-	if (!add_within(&account->replies, bytes, max > held ? max - held : 0))
+	if (!add_within(&account->replies, bytes, max_t(u64, rest, REPLIES_ALWAYS)))
 		return false;
 	if (account_hold(account, bytes, peer_max(), max))
+		return true;
+	if (atomic64_read(&account->replies) <= REPLIES_ALWAYS &&
+	    account_hold(account, bytes, peer_max(), S64_MAX))
 		return true;
 	atomic64_sub(bytes, &account->replies);
 	return false;
