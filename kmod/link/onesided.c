@@ -85,17 +85,22 @@ static bool onesided_usable(const struct rchar_keys *keys, const struct rchar_la
 }
 
 /*
- * Add a queue to the flow's ready list, at the tail. The queue stays off the list while the keys
- * are not complete for the current connection. rchar_onesided_add_keys() then calls this function
- * again.
+ * Add a queue to the flow's ready list, at the tail. The queue is off the list while the keys are
+ * not complete for the current connection: rchar_onesided_add_keys() calls this function for each
+ * part of them.
  */
 static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool write)
 {
 	struct rchar_io_queue *q = &keys->queues[write];
 
 	lockdep_assert_held(&flow->lock);
-	if (list_empty(&q->ios) || keys->error || !flow->lane || !onesided_usable(keys, flow->lane))
+	if (!flow->lane || list_empty(&q->ios) || keys->error)
 		return;
+	if (!onesided_usable(keys, flow->lane)) {
+		/* The peer has begun to send new keys. */
+		list_del_init(&q->entry);
+		return;
+	}
 	if (!list_empty(&q->entry) && q->attempt == keys->attempt)
 		return;
 	q->attempt = keys->attempt;
@@ -454,10 +459,7 @@ static void pump_kind(struct rchar_flow *flow, bool write, struct list_head *end
 		struct rchar_io *io = list_first_entry(&q->ios, struct rchar_io, entry);
 		u32 bytes;
 
-		/* The peer has begun to send new keys. make_ready() adds the queue again
-		 * when the keys are complete.
-		 */
-		if (!onesided_usable(io->keys, lane)) {
+		if (WARN_ON_ONCE(!onesided_usable(io->keys, lane))) {
 			list_del_init(&q->entry);
 			continue;
 		}
