@@ -107,6 +107,7 @@ struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_s
 		account->net = net;
 		account->addr = *addr;
 		account->owner = owner;
+		rchar_gate_init(&account->registering);
 		INIT_LIST_HEAD(&account->waiting_attempts[0]);
 		INIT_LIST_HEAD(&account->waiting_attempts[1]);
 		hash_add(accounts, &account->entry, account_hash_of(addr));

@@ -13,6 +13,7 @@
 #include <linux/list.h>
 #include <linux/socket.h>
 #include <linux/types.h>
+#include "gate.h"
 
 struct net;
 
@@ -47,6 +48,7 @@ struct net;
  * @lanes: lanes of accepted links; accounts_lock
  * @half_open: lanes whose handshake is not complete, without those that know the
  *	       epoch of their link; accounts_lock
+ * @registering: sessions of the peer for which this host registers memory; for types/export.c
  * @attempts: links of this host that have the turn to connect to the peer; for link/pace.c
  * @waiting_attempts: links that wait for that, [1] those whose last attempt failed; for link/pace.c
  */
@@ -65,6 +67,7 @@ struct rchar_account {
 	atomic_t waiting;
 	unsigned int lanes;
 	unsigned int half_open;
+	struct rchar_gate registering;
 	unsigned int attempts;
 	struct list_head waiting_attempts[2];
 };

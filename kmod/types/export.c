@@ -27,6 +27,12 @@
 #define EXECUTOR_RETRY_MS 100
 
 /*
+ * Sessions of a peer for which this host registers memory at once: each occupies a thread of
+ * export_wq while the peer, which may be slow on purpose, takes the frames before the registration.
+ */
+#define REGISTERING_MAX 8
+
+/*
  * A workqueue of its own: registering waits for completions, and the teardown of lanes waits for
  * registering.
  */
@@ -303,12 +309,25 @@ static void export_renew(struct rchar_export *export)
 		rchar_lane_put(lane);
 }
 
+/* It waits without a thread: when its turn comes, @work runs again. */
+static void export_renew_in_turn(struct rchar_export *export)
+{
+	struct rchar_gate *gate = &export->session->link->account->registering;
+
+	if (!rchar_gate_enter(gate, &export->turn, REGISTERING_MAX))
+		return;
+	export_renew(export);
+	rchar_gate_leave(gate, &export->turn);
+}
+
 static void export_work(struct work_struct *work)
 {
 	struct rchar_export *export = container_of(work, struct rchar_export, work.work);
 	struct rchar_session *s = export->session;
 
 	if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD) {
+		if (s->link)
+			rchar_gate_leave(&s->link->account->registering, &export->turn);
 		export_revoke(export);
 		drop_region(export);
 		rchar_session_importer_gone(s);
@@ -316,7 +335,7 @@ static void export_work(struct work_struct *work)
 		if (export->by_call & RCHAR_BY_CALL_READ)
 			export_refill(export);
 		if (!(export->by_call & RCHAR_BY_CALL_WRITE))
-			export_renew(export);
+			export_renew_in_turn(export);
 	}
 	rchar_session_put(s);
 }
@@ -338,6 +357,12 @@ void rchar_export_update(struct rchar_session *s)
 		rchar_session_put(s); /* never the last reference */
 }
 
+/* A session that waits is alive, or @work has yet to run for its death, with a reference. */
+static void export_has_turn(struct rchar_gate_user *turn)
+{
+	rchar_export_update(container_of(turn, struct rchar_export, turn)->session);
+}
+
 static int export_create(struct rchar_session *s)
 {
 	struct rchar_export *export = rchar_session_priv(s);
@@ -348,6 +373,7 @@ static int export_create(struct rchar_session *s)
 	export->region = rchar_region_of(s->channel);
 	rchar_region_get(export->region);
 	INIT_DELAYED_WORK(&export->work, export_work);
+	rchar_gate_user_init(&export->turn, export_has_turn);
 	return 0;
 }
 
@@ -361,6 +387,7 @@ static void export_free(struct rchar_session *s)
 	 */
 	if (WARN_ON_ONCE(s->link && READ_ONCE(export->uses)))
 		export_revoke(export);
+	WARN_ON_ONCE(export->turn.inside || !list_empty(&export->turn.entry));
 	if (export->grant)
 		rchar_grant_put(export->grant);
 	unclaim(export);

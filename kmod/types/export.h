@@ -6,6 +6,7 @@
 #include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+#include "base/gate.h"
 #include "link/txbuf.h"
 
 /* MAP frames that a session may have queued beside those of two connections when it queues more. */
@@ -30,6 +31,7 @@ struct rchar_session;
  * @region: the region, with a reference until the session is dead and has left @grant; session
  *	    lock
  * @work: gives the peer the keys of a new connection, or takes them back when the session is dead
+ * @turn: waits for other sessions of the peer for which this host registers memory
  * @waits_since: jiffies: when @work first found that another device executes atomic operations; 0:
  *		 it did not
  * @by_call: RCHAR_BY_CALL_*: what this kernel executes
@@ -45,6 +47,7 @@ struct rchar_export {
 	struct rchar_session *session;
 	struct rchar_region *region;
 	struct delayed_work work;
+	struct rchar_gate_user turn;
 	unsigned long waits_since;
 	u8 by_call;
 	bool claims;

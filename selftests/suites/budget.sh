@@ -112,7 +112,52 @@ the_first_import_leaves_the_peer_its_budget() {
 	until_true eval '[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" = 0 ]'
 }
 
+# Registering for one of them lasts. The others are more than the module has threads for that.
+importers_of_one_peer_do_not_delay_those_of_others() {
+	local slow=/sys/kernel/debug/rdma_char/delay_register fd fds=() i
+
+	rchar add crowd memory listen 10.0.0.1 size 1m backlog 1000
+	rchar add calm memory listen '[fd00::1]' size 1m
+	echo still here >/dev/rchar/calm
+	rchar -w $limit add many memory connect 10.0.0.1/crowd
+	rchar -w $limit add one memory connect '[fd00::1]/calm'
+	for i in $(seq 600); do
+		exec {fd}</dev/rchar/many
+		fds+=("$fd")
+	done
+	head -c 1 /dev/rchar/many >/dev/null
+	# All of them need keys of the next connection.
+	echo 30000000 >$slow
+	rchar link reset "$(rchar link | sed -n 's/: to 10\.0\.0\.1:.*//p')"
+	until_true grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
+	echo 0 >$slow
+	[ "$(head -n 1 /dev/rchar/one)" = 'still here' ]
+	grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
+	for fd in "${fds[@]}"; do exec {fd}<&-; done
+	rchar del all
+	until_true eval '[ -z "$(rchar link)" ]'
+}
+
 # Others took all that peers may hold.
+answers_have_room_when_the_host_is_full() {
+	local connects
+
+	rchar add large memory listen 10.0.0.1 size 64m
+	rchar -w $limit add near memory connect 10.0.0.1/large
+	exec 9</dev/rchar/near
+	[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" -gt 1048576 ]
+	echo 1 >/sys/module/rdma_char/parameters/host_memory
+	connects=$(counter a 'rchar -j link' connects)
+	rchar -w $limit add late stream connect 10.0.0.1/nosuch
+	expect_status 1 cat /dev/rchar/late 2>/tmp/words
+	grep -q 'Connection refused' /tmp/words
+	[ "$(counter a 'rchar -j link' connects)" = "$connects" ]
+	echo 0 >/sys/module/rdma_char/parameters/host_memory
+	exec 9<&-
+	rchar del all
+	until_true eval '[ -z "$(rchar link)" ]'
+}
+
 closing_loses_nothing_when_the_host_is_full() {
 	local i
 
@@ -142,6 +187,8 @@ run both_budgets_are_what_the_administrator_sets
 run answers_to_others_have_room
 run sessions_that_end_here_are_held_for_the_peer
 run what_closed_files_leave_is_bounded
+run importers_of_one_peer_do_not_delay_those_of_others
+run answers_have_room_when_the_host_is_full
 run closing_loses_nothing_when_the_host_is_full
 run the_first_import_leaves_the_peer_its_budget
 echo "1..$ksft_n"
