@@ -752,8 +752,9 @@ check_knows_what_the_path_takes() {
 
 # The module is away, with what stands for each reason why it may be.
 check_says_why_the_module_is_absent() {
-	local tree
+	local tree release
 	tree=/lib/modules/$(uname -r)
+	release=$(uname -r | sed 's/[.+]/\\&/g')	# in a pattern
 
 	clean
 	rmmod rdma_char
@@ -765,16 +766,16 @@ check_says_why_the_module_is_absent() {
 		grep -qE "^not ok module     $1\$" <<<"$out" || { echo "$out"; return 1; }
 		grep -qE "^ +-> .*$2" <<<"$out" || { echo "$out"; return 1; }
 	}
-	finds_absent "rdma_char is not built for kernel $(uname -r): the kernel's headers are not installed" \
-		"install linux-headers-$(uname -r), then 'dkms autoinstall'"
+	finds_absent "rdma_char is not built for kernel $release: the kernel's headers are not installed" \
+		"install linux-headers-$release, then 'dkms autoinstall'"
 	mkdir -p "$tree/build"
 	touch "$tree/build/Makefile"
-	finds_absent "rdma_char is not built for kernel $(uname -r), and DKMS does not have it" 'install rdma-char-dkms'
+	finds_absent "rdma_char is not built for kernel $release, and DKMS does not have it" 'install rdma-char-dkms'
 	mkdir -p /var/lib/dkms/rdma_char/1.0/source
-	finds_absent "rdma_char is not built for kernel $(uname -r), but DKMS could build it" 'dkms autoinstall'
+	finds_absent "rdma_char is not built for kernel $release, but DKMS could build it" 'dkms autoinstall'
 	mkdir -p /var/lib/dkms/rdma_char/1.0/build
 	touch /var/lib/dkms/rdma_char/1.0/build/make.log
-	finds_absent "rdma_char is not built for kernel $(uname -r): the build failed" \
+	finds_absent "rdma_char is not built for kernel $release: the build failed" \
 		/var/lib/dkms/rdma_char/1.0/build/make.log
 	# It is built.
 	mkdir -p "$tree/updates"
