@@ -279,20 +279,23 @@ static void onesided_unmapped(struct rchar_lane *lane, struct rchar_io *io)
 	io->tries = TRIES_MAX;
 }
 
-/* Must a READ wait until there is a sink? If none can be had for long, its operation fails. */
-static bool lacks_sink(struct rchar_lane *lane, struct rchar_onesided_wr *r)
+/*
+ * Take a sink for a READ, where READs need one. Returns false if it must wait for that. If none can
+ * be had for long, its operation fails.
+ */
+static bool take_sink(struct rchar_lane *lane, struct rchar_onesided_wr *r)
 {
 	if (r->io->write || r->io->atomic || !lane->limits.sinks)
-		return false;
+		return true;
 	r->sink = rchar_sink_get(&lane->onesided.sinks);
 	if (!r->sink && rchar_sinks_hopeless(&lane->onesided.sinks)) {
 		r->io->failed = true;
 		r->io->tries = TRIES_MAX;
 	}
-	return !r->sink;
+	return r->sink;
 }
 
-static void onesided_idle(struct rchar_lane *lane, struct rchar_onesided_wr *r)
+static void onesided_put_wr(struct rchar_lane *lane, struct rchar_onesided_wr *r)
 {
 	if (r->sink)
 		rchar_sink_put(&lane->onesided.sinks, r->sink);
@@ -307,7 +310,7 @@ static void onesided_unpost(struct rchar_lane *lane, struct rchar_onesided_wr *r
 	struct rchar_io *io = r->io;
 
 	onesided_unmap(r, lane);
-	onesided_idle(lane, r);
+	onesided_put_wr(lane, r);
 	lane->onesided.used--;
 	lane->onesided.reads -= !io->write;
 	rchar_inflight_done(&lane->onesided.inflight[io->write], r->bytes);
@@ -329,13 +332,13 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	const struct ib_send_wr *wr, *bad;
 
 	r->io = io;
-	if (lacks_sink(lane, r)) {
+	if (!take_sink(lane, r)) {
 		r->io = NULL;
 		return 0;
 	}
 	len = onesided_map(r, lane, len);
 	if (!len) {
-		onesided_idle(lane, r);
+		onesided_put_wr(lane, r);
 		onesided_unmapped(lane, io);
 		return 0;
 	}

@@ -148,7 +148,7 @@ void rchar_session_add(struct rchar_session *s)
  * rchar_session_discard() - undo rchar_session_create()
  * @s: a session that was not added to its channel; or NULL
  *
- * Context: process.
+ * Context: any but hard interrupt.
  */
 void rchar_session_discard(struct rchar_session *s)
 {
