@@ -306,16 +306,14 @@ priorities_count() {
 	shares "$1" "$2" little much 6291456
 }
 
-# network NETEM... - so it is in both directions, until network_as_before
+# network NETEM... - so it is in both directions, until network_as_before. A suite that has traffic at
+# that time first says network_as_before.
 network() {
-	tc qdisc replace dev net0 root netem "$@"
-	on b tc qdisc replace dev net0 root netem "$@"
+	vm-netem "$@"
+	on b vm-netem "$@"
 }
 
-network_as_before() {
-	tc qdisc del dev net0 root
-	on b tc qdisc del dev net0 root
-}
+network_as_before() { network; }
 
 # A path with so long a delay each way.
 long_path() { network delay "$1" limit 100000; } # DELAY

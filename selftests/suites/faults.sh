@@ -55,6 +55,7 @@ channels_come_up() {
 	# was closed.
 	local patient=(recovery-timeout 600s linger 600s)
 
+	network_as_before
 	rchar add pipe stream listen 10.0.0.1 "${patient[@]}"
 	rchar add msg message listen 10.0.0.1 "${patient[@]}"
 	rchar add back message listen 10.0.0.1 "${patient[@]}"

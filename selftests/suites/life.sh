@@ -9,6 +9,8 @@ part=${1:-1}
 transfer_bytes=$((67108864 / part))
 times() { echo $(($1 / part > 5 ? $1 / part : 5)); }
 
+network_as_before
+
 clean() { rchar del all; on b rchar del all; }
 
 connect_before_the_listener_exists() {

@@ -7,6 +7,7 @@ size=33554432
 set_up=up
 
 up() {
+	on b vm-netem
 	rchar add pool memory listen 10.0.0.1 size 32m
 	on b rchar -w $limit add pool memory connect 10.0.0.1
 	on b rchar show pool | grep -q 'state up'
@@ -215,7 +216,7 @@ priority_is_a_share_of_the_link() {
 	# 16 requests by calls end at about the same time, and their bytes count then.
 	[ -z "$(lacks)" ] || size=32k
 
-	on b tc qdisc replace dev net0 root netem rate 10mbit limit 1000
+	on b vm-netem rate 10mbit limit 1000
 	for name in much little; do
 		on b rchar -w $limit add $name memory connect 10.0.0.1/pool
 		on b "exec rchar-perf bandwidth /dev/rchar/$name -w -s $size -d 16 -t 600 >/tmp/$name" &
@@ -226,7 +227,7 @@ priority_is_a_share_of_the_link() {
 	priorities_count b tx_bytes
 	for name in much little; do on b rchar del $name; done
 	wait "${pids[@]}" || true
-	on b tc qdisc del dev net0 root
+	on b vm-netem
 	# What they wrote last may still be on its way, and would land in the region of the next test.
 	until_true no_importers
 }

@@ -25,6 +25,7 @@ transfer() { # bytes seed direction [channel]
 }
 
 link_comes_up() {
+	on b vm-netem
 	rchar add pipe stream listen 10.0.0.1
 	on b rchar -w $limit add pipe stream connect 10.0.0.1
 	is_state pipe listening
@@ -259,12 +260,12 @@ a_write_is_cut_into_frames() {
 # The network is slower than the programs, also on a busy host.
 priority_is_a_share_of_the_link() {
 	[ "${VM_RDMA:-}" != siw ] || skip "soft-iWARP completes a send that TCP has taken: frames wait there, in their order"
-	on b tc qdisc replace dev net0 root netem rate 10mbit limit 1000
+	on b vm-netem rate 10mbit limit 1000
 	endless_begin much '' ''
 	endless_begin little '' ''
 	priorities_count a rx_bytes
 	endless_end much little
-	on b tc qdisc del dev net0 root
+	on b vm-netem
 }
 
 # Large writes of eight sessions are read from their memory: without anybody else on the link, a lane
