@@ -139,33 +139,37 @@ importers_of_one_peer_do_not_delay_those_of_others() {
 }
 
 # Others took all that peers may hold.
-answers_have_room_when_the_host_is_full() {
-	local connects
-
+host_is_full() {
 	rchar add large memory listen 10.0.0.1 size 64m
 	rchar -w $limit add near memory connect 10.0.0.1/large
 	exec 9</dev/rchar/near
 	[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" -gt 1048576 ]
 	echo 1 >/sys/module/rdma_char/parameters/host_memory
-	connects=$(counter a 'rchar -j link' connects)
-	rchar -w $limit add late stream connect 10.0.0.1/nosuch
-	expect_status 1 cat /dev/rchar/late 2>/tmp/words
-	grep -q 'Connection refused' /tmp/words
-	[ "$(counter a 'rchar -j link' connects)" = "$connects" ]
+}
+
+host_has_room() {
 	echo 0 >/sys/module/rdma_char/parameters/host_memory
 	exec 9<&-
 	rchar del all
 	until_true eval '[ -z "$(rchar link)" ]'
 }
 
+answers_have_room_when_the_host_is_full() {
+	local connects
+
+	host_is_full
+	connects=$(counter a 'rchar -j link' connects)
+	rchar -w $limit add late stream connect 10.0.0.1/nosuch
+	expect_status 1 cat /dev/rchar/late 2>/tmp/words
+	grep -q 'Connection refused' /tmp/words
+	[ "$(counter a 'rchar -j link' connects)" = "$connects" ]
+	host_has_room
+}
+
 closing_loses_nothing_when_the_host_is_full() {
 	local i
 
-	rchar add large memory listen 10.0.0.1 size 64m
-	rchar -w $limit add near memory connect 10.0.0.1/large
-	exec 9</dev/rchar/near
-	[ "$(sed -n "s/^held //p" /sys/kernel/debug/rdma_char/objects)" -gt 1048576 ]
-	echo 1 >/sys/module/rdma_char/parameters/host_memory
+	host_is_full
 	rchar add server stream listen 10.0.0.1
 	rchar -w $limit add client stream connect 10.0.0.1/server
 	for i in 1 2 3 4 5; do
@@ -174,10 +178,7 @@ closing_loses_nothing_when_the_host_is_full() {
 		wait $!
 	done
 	[ "$(counter a 'rchar -j stats client' resets)" = 0 ]
-	echo 0 >/sys/module/rdma_char/parameters/host_memory
-	exec 9<&-
-	rchar del all
-	until_true eval '[ -z "$(rchar link)" ]'
+	host_has_room
 }
 
 run one_peer_leaves_sessions_of_others_room
