@@ -741,6 +741,19 @@ u32 rchar_flow_expects(struct rchar_flow *flow)
 }
 
 /**
+ * rchar_flow_share_rtt() - let READs and WRITEs know the round trip of frames
+ * @lane: the lane; the lock of its flow is held
+ * @rtt_ns: nanoseconds; 0: not known yet
+ */
+void rchar_flow_share_rtt(struct rchar_lane *lane, u32 rtt_ns)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lane->onesided.inflight); i++)
+		rchar_inflight_set_rtt(&lane->onesided.inflight[i], rtt_ns);
+}
+
+/**
  * rchar_flow_attach() - attach a connected lane: handshake frames may be sent on the lane
  * @flow: the flow
  * @lane: the lane, with @peer filled in
@@ -749,7 +762,6 @@ u32 rchar_flow_expects(struct rchar_flow *flow)
 void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 resume)
 {
 	LIST_HEAD(acked);
-	int i;
 
 	spin_lock_bh(&flow->lock);
 	WARN_ON_ONCE(flow->lane);
@@ -759,9 +771,8 @@ void rchar_flow_attach(struct rchar_flow *flow, struct rchar_lane *lane, u32 res
 	flow->rx_acked = flow->rx_next;
 	flow->ack_now = false;
 	lane->sq.open = true;
-	/* A PING that waits for READs measures nothing for them, and some programs never pause. */
-	for (i = 0; i < ARRAY_SIZE(lane->onesided.inflight); i++)
-		rchar_inflight_set_rtt(&lane->onesided.inflight[i], flow->rtt_ns);
+	/* That of before: each PING of this connection may wait for READs. */
+	rchar_flow_share_rtt(lane, flow->rtt_ns);
 	spin_unlock_bh(&flow->lock);
 	rchar_flow_finish_acked(flow, &acked);
 }

@@ -12,5 +12,6 @@ u32 rchar_flow_next_len(struct rchar_flow *flow, struct rchar_lane *lane);
 void rchar_flow_staged(struct rchar_flow *flow, const struct rchar_txbuf *txb);
 void rchar_flow_collect_acked(struct rchar_flow *flow, u32 ack, struct list_head *acked);
 void rchar_flow_finish_acked(struct rchar_flow *flow, struct list_head *acked);
+void rchar_flow_share_rtt(struct rchar_lane *lane, u32 rtt_ns);
 
 #endif /* RCHAR_FLOW_PRIV_H */

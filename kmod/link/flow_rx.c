@@ -125,26 +125,14 @@ static void ping(struct rchar_flow *flow, struct rchar_lane *lane)
 		rchar_flow_control(flow, lane, RCHAR_OP_PING);
 }
 
-/*
- * READs and WRITEs have the round trip of frames, but not one that waited for READs or WRITEs.
- * Until then, they have what rchar_flow_attach() gave them.
- */
-static void share_rtt(struct rchar_lane *lane)
-{
-	int i;
-
-	if (lane->tx.ping_late)
-		return;
-	for (i = 0; i < ARRAY_SIZE(lane->onesided.inflight); i++)
-		rchar_inflight_set_rtt(&lane->onesided.inflight[i], lane->tx.inflight.rtt_ns);
-}
-
 static void pong(struct rchar_flow *flow, struct rchar_lane *lane)
 {
 	spin_lock_bh(&flow->lock);
 	rchar_inflight_pong(&lane->tx.inflight);
 	WRITE_ONCE(flow->rtt_ns, lane->tx.inflight.rtt_ns);
-	share_rtt(lane);
+	/* Late: it waited for READs or WRITEs, and says nothing of theirs. */
+	if (!lane->tx.ping_late)
+		rchar_flow_share_rtt(lane, lane->tx.inflight.rtt_ns);
 	spin_unlock_bh(&flow->lock);
 }
 
