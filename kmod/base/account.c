@@ -107,9 +107,8 @@ struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_s
 		account->net = net;
 		account->addr = *addr;
 		account->owner = owner;
-		rchar_gate_init(&account->registering);
-		INIT_LIST_HEAD(&account->waiting_attempts[0]);
-		INIT_LIST_HEAD(&account->waiting_attempts[1]);
+		rchar_gate_init(&account->registering, RCHAR_REGISTERING_MAX);
+		rchar_gate_init(&account->connecting, RCHAR_CONNECTING_MAX);
 		hash_add(accounts, &account->entry, account_hash_of(addr));
 	}
 	account->users++;
@@ -139,8 +138,8 @@ void rchar_account_put(struct rchar_account *account)
 		     atomic64_read(&account->lingering) || atomic_read(&account->imports) ||
 		     atomic_read(&account->ending_imports) || atomic_read(&account->closing) ||
 		     atomic_read(&account->waiting) || account->lanes || account->half_open ||
-		     account->attempts || !list_empty(&account->waiting_attempts[0]) ||
-		     !list_empty(&account->waiting_attempts[1]));
+		     !rchar_gate_is_unused(&account->registering) ||
+		     !rchar_gate_is_unused(&account->connecting));
 	kfree(account);
 }
 

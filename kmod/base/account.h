@@ -25,6 +25,21 @@ struct net;
 #define RCHAR_HALF_OPEN		 64
 
 /*
+ * Sessions of a peer for which this host registers memory at once: each occupies a thread of
+ * rchar_export while the peer, which may be slow on purpose, takes the frames before the
+ * registration.
+ */
+#define RCHAR_REGISTERING_MAX 8
+
+/*
+ * Attempts to connect to one peer at once: as many as it handles at once for this host. A host with
+ * many links to a peer has as many to connect after an outage, and the peer refuses those that it
+ * cannot handle (RCHAR_REASON_BUSY). A link of several lanes connects the others when the first one
+ * is up.
+ */
+#define RCHAR_CONNECTING_MAX RCHAR_HALF_OPEN_PER_PEER
+
+/*
  * Limits of the module parameter depth: the receive buffers of an idle lane, and
  * RCHAR_WIRE_CREDITS_MAX.
  */
@@ -49,8 +64,8 @@ struct net;
  * @half_open: lanes whose handshake is not complete, without those that know the
  *	       epoch of their link; accounts_lock
  * @registering: sessions of the peer for which this host registers memory; for types/export.c
- * @attempts: links of this host that have the turn to connect to the peer; for link/pace.c
- * @waiting_attempts: links that wait for that, [1] those whose last attempt failed; for link/pace.c
+ * @connecting: links of this host that make an attempt to connect to the peer; the second line is
+ *		of those whose last attempt failed; for link/link_life.c
  */
 struct rchar_account {
 	struct hlist_node entry;
@@ -68,8 +83,7 @@ struct rchar_account {
 	unsigned int lanes;
 	unsigned int half_open;
 	struct rchar_gate registering;
-	unsigned int attempts;
-	struct list_head waiting_attempts[2];
+	struct rchar_gate connecting;
 };
 
 struct rchar_account *rchar_account_get(struct net *net, const struct sockaddr_storage *addr,

@@ -4,12 +4,15 @@
 /**
  * rchar_gate_init() - initialize a gate that nobody has passed
  * @gate: the gate
+ * @max: so many users may be inside at once
  */
-void rchar_gate_init(struct rchar_gate *gate)
+void rchar_gate_init(struct rchar_gate *gate, unsigned int max)
 {
 	spin_lock_init(&gate->lock);
 	gate->inside = 0;
-	INIT_LIST_HEAD(&gate->line);
+	gate->max = max;
+	INIT_LIST_HEAD(&gate->lines[0]);
+	INIT_LIST_HEAD(&gate->lines[1]);
 }
 
 /**
@@ -21,6 +24,7 @@ void rchar_gate_user_init(struct rchar_gate_user *user, void (*enter)(struct rch
 {
 	INIT_LIST_HEAD(&user->entry);
 	user->inside = false;
+	user->later = false;
 	user->enter = enter;
 }
 
@@ -28,33 +32,43 @@ void rchar_gate_user_init(struct rchar_gate_user *user, void (*enter)(struct rch
  * rchar_gate_enter() - pass a gate, or wait for that
  * @gate: the gate
  * @user: the user; it stays until rchar_gate_leave() has returned
- * @max: so many users may be inside
+ * @later: it may wait longer than others. A user that already waits keeps its place, but one that
+ *	   waited with @later and comes without goes to the end of the first line
  *
  * Context: any but hard interrupt.
- * Return: true when @user is inside, also when it already was; false when it waits in the line, as
- * it maybe already did: &rchar_gate_user.enter will be called. In either case the user calls
+ * Return: true when @user is inside, also when it already was; false when it waits, as it maybe
+ * already did: &rchar_gate_user.enter will be called. In either case the user calls
  * rchar_gate_leave() once.
  */
-bool rchar_gate_enter(struct rchar_gate *gate, struct rchar_gate_user *user, unsigned int max)
+bool rchar_gate_enter(struct rchar_gate *gate, struct rchar_gate_user *user, bool later)
 {
 	bool inside;
 
 	spin_lock_bh(&gate->lock);
-	if (!user->inside && gate->inside < max && list_empty(&gate->line)) {
+	if (!user->inside && gate->inside < gate->max) {
 		user->inside = true;
 		gate->inside++;
 	}
 	inside = user->inside;
-	if (!inside && list_empty(&user->entry))
-		list_add_tail(&user->entry, &gate->line);
+	if (!inside && (list_empty(&user->entry) || (user->later && !later))) {
+		list_move_tail(&user->entry, &gate->lines[later]);
+		user->later = later;
+	}
 	spin_unlock_bh(&gate->lock);
 	return inside;
+}
+
+static struct rchar_gate_user *first_in_line(struct rchar_gate *gate)
+{
+	struct list_head *line = &gate->lines[list_empty(&gate->lines[0])];
+
+	return list_first_entry_or_null(line, struct rchar_gate_user, entry);
 }
 
 /**
  * rchar_gate_leave() - leave a gate, or its line; whoever waits longest enters
  * @gate: the gate
- * @user: the user, inside, in the line, or neither
+ * @user: the user, inside, in a line, or neither
  *
  * Context: any but hard interrupt.
  */
@@ -65,7 +79,7 @@ void rchar_gate_leave(struct rchar_gate *gate, struct rchar_gate_user *user)
 	spin_lock_bh(&gate->lock);
 	list_del_init(&user->entry);
 	if (user->inside) {
-		next = list_first_entry_or_null(&gate->line, struct rchar_gate_user, entry);
+		next = first_in_line(gate);
 		gate->inside -= !next;
 	}
 	user->inside = false;
@@ -75,4 +89,13 @@ void rchar_gate_leave(struct rchar_gate *gate, struct rchar_gate_user *user)
 		next->enter(next);
 	}
 	spin_unlock_bh(&gate->lock);
+}
+
+/**
+ * rchar_gate_is_unused() - is nobody inside, nor in a line?
+ * @gate: the gate, which no other thread uses
+ */
+bool rchar_gate_is_unused(const struct rchar_gate *gate)
+{
+	return !gate->inside && list_empty(&gate->lines[0]) && list_empty(&gate->lines[1]);
 }

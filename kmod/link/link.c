@@ -154,7 +154,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rch
 				    reason ? rchar_reason_name(reason) : "");
 	rchar_notify_link(link);
 	if (from == RCHAR_LINK_CONNECTING && link->initiator)
-		rchar_pace_end(&link->pace);
+		rchar_gate_leave(&link->account->connecting, &link->turn);
 	/* Only channels of an initiator depend on the state of a link. */
 	if (link->initiator)
 		link->ops->state_changed(link);
@@ -448,6 +448,14 @@ void rchar_link_unuse(struct rchar_link *link)
 
 /* ---- creation ---- */
 
+/* Who waits is not destroyed: see link_connect_work(). */
+static void link_has_turn(struct rchar_gate_user *turn)
+{
+	struct rchar_link *link = container_of(turn, struct rchar_link, turn);
+
+	mod_delayed_work(rchar_link_wq, &link->connect_work, 0);
+}
+
 /**
  * rchar_link_create() - create a link with one user; links.c adds it to the table
  * @ends: addresses, key and settings
@@ -508,7 +516,7 @@ struct rchar_link *rchar_link_create(const struct rchar_endpoint *ends, bool ini
 	link->traffic.wq = rchar_link_wq;
 	INIT_LIST_HEAD(&link->accepting);
 	INIT_DELAYED_WORK(&link->connect_work, link_works->connect);
-	rchar_pace_init(&link->pace, link->account, rchar_link_wq, &link->connect_work);
+	rchar_gate_user_init(&link->turn, link_has_turn);
 	INIT_WORK(&link->up_work, link_works->up);
 	INIT_DELAYED_WORK(&link->evict_work, link_works->evict);
 	INIT_WORK(&link->lanes_work, link_works->lanes);

@@ -13,8 +13,8 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
+#include "base/gate.h"
 #include "flows.h"
-#include "pace.h"
 #include "proto/state.h"
 
 struct net;
@@ -152,7 +152,7 @@ struct rchar_endpoint {
  * @next_session: id at which the search for a free id starts
  * @ops: callbacks to the sessions
  * @connect_work: starts an attempt with the first lane; initiator only
- * @pace: when @connect_work may make an attempt
+ * @turn: @connect_work makes an attempt while it is inside &rchar_account.connecting
  * @up_work: calls &rchar_link_ops.up
  * @evict: the peer is over its budget: drop what this host keeps for the peer. Written with
  *	   rchar_links_lock held.
@@ -201,7 +201,7 @@ struct rchar_link {
 	u32 next_session;
 	const struct rchar_link_ops *ops;
 	struct delayed_work connect_work;
-	struct rchar_pace pace;
+	struct rchar_gate_user turn;
 	struct work_struct up_work;
 	bool evict;
 	struct delayed_work evict_work;

@@ -3,6 +3,7 @@
 #include "link_life.h"
 #include <linux/random.h>
 #include "accept.h"
+#include "base/account.h"
 #include "base/backoff.h"
 #include "base/ledger.h"
 #include "base/notify.h"
@@ -87,7 +88,7 @@ static void link_connect_work(struct work_struct *work)
 	 * the last time, and a work that is armed twice must not end the turn of a running attempt.
 	 */
 	if (READ_ONCE(link->state) != RCHAR_LINK_DOWN ||
-	    !rchar_pace_begin(&link->pace, failed_again(link)))
+	    !rchar_gate_enter(&link->account->connecting, &link->turn, failed_again(link)))
 		return;
 	/* The lock excludes tick_down(), which may reset the flows of the link. */
 	mutex_lock(&rchar_links_lock);
@@ -96,7 +97,7 @@ static void link_connect_work(struct work_struct *work)
 	     rchar_link_move(link, RCHAR_LINK_CONNECTING, RCHAR_REASON_NONE);
 	mutex_unlock(&rchar_links_lock);
 	if (!ok) {
-		rchar_pace_end(&link->pace);
+		rchar_gate_leave(&link->account->connecting, &link->turn);
 		return;
 	}
 	link->attempt++;
@@ -260,7 +261,7 @@ static void destroy_work(struct work_struct *work)
 	rchar_flows_flush(&link->traffic, msecs_to_jiffies(FLUSH_MS));
 	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
 	cancel_delayed_work_sync(&link->connect_work);
-	rchar_pace_end(&link->pace);
+	rchar_gate_leave(&link->account->connecting, &link->turn);
 	cancel_work_sync(&link->lanes_work);
 	cancel_delayed_work_sync(&link->tick_work);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
@@ -354,7 +355,7 @@ static void link_cut(struct rchar_link *link)
 static void link_cut_attempt(struct rchar_link *link)
 {
 	cancel_delayed_work_sync(&link->connect_work);
-	rchar_pace_end(&link->pace);
+	rchar_gate_leave(&link->account->connecting, &link->turn);
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_KEY_DELETED);
 }
 
@@ -434,7 +435,7 @@ void rchar_link_shutdown(void)
 	while ((link = rchar_link_next(serial))) {
 		serial = link->serial;
 		cancel_delayed_work_sync(&link->connect_work);
-		rchar_pace_end(&link->pace);
+		rchar_gate_leave(&link->account->connecting, &link->turn);
 		link->ops->lost(link, RCHAR_REASON_UNLOAD);
 		/* In this order: a lane that completes its handshake now moves to its slot. */
 		rchar_link_fail_accepting(link, RCHAR_REASON_UNLOAD);

@@ -27,12 +27,6 @@
 #define EXECUTOR_RETRY_MS 100
 
 /*
- * Sessions of a peer for which this host registers memory at once: each occupies a thread of
- * export_wq while the peer, which may be slow on purpose, takes the frames before the registration.
- */
-#define REGISTERING_MAX 8
-
-/*
  * A workqueue of its own: registering waits for completions, and the teardown of lanes waits for
  * registering.
  */
@@ -314,7 +308,7 @@ static void export_renew_in_turn(struct rchar_export *export)
 {
 	struct rchar_gate *gate = &export->session->link->account->registering;
 
-	if (!rchar_gate_enter(gate, &export->turn, REGISTERING_MAX))
+	if (!rchar_gate_enter(gate, &export->turn, false))
 		return;
 	export_renew(export);
 	rchar_gate_leave(gate, &export->turn);
