@@ -236,6 +236,22 @@ registered() { rdma resource show mr | grep -c "mrlen $1" || true; }
 limits=/sys/kernel/debug/rdma_char/limits
 needs_test_build() { [ -d $limits ] || skip "the module is not a test build, or this kernel has no debugfs"; }
 
+# What the adapter lacks, so that peers get no keys, and the exporter's processor does what RDMA does
+# elsewhere; or nothing.
+lacks() {
+	local attribute
+
+	for attribute in max_fast_reg_page_list_len direct_dma; do
+		[ "$(cat $limits/$attribute)" = 0 ] || continue
+		echo $attribute
+		break
+	done
+}
+peers_get_keys() {
+	needs_test_build
+	[ -z "$(lacks)" ] || skip "as on this adapter, peers get no keys ($(lacks) is 0)"
+}
+
 # no_mappings HOST - from now on DMA mappings of 4 KiB and more fail there, as when all bounce
 # buffers (swiotlb) are in use
 no_mappings() { on "$1" "cat $limits/direct_dma >/tmp/direct_dma; echo 0 >$limits/direct_dma; echo 0 >$limits/bounces"; }

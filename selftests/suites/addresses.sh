@@ -116,6 +116,7 @@ an_address_moves_to_another_device() {
 
 # Two devices of the exporter execute operations that are not atomic with each other's.
 atomics_of_a_second_device_are_refused() {
+	peers_get_keys
 	both 'rdma link add rdma7 type $VM_RDMA netdev ctl2; ip address add 10.9.0.N/24 dev ctl2'
 	rchar add word memory listen 0.0.0.0 size 1m atomics hw
 	on b rchar -w $limit add one memory connect 10.0.0.1/word
@@ -148,6 +149,7 @@ atomics_of_a_second_device_are_refused() {
 atomics_move_with_the_address() {
 	local reader
 
+	peers_get_keys
 	both 'rdma link add rdma7 type $VM_RDMA netdev ctl2; ip address add 10.9.0.N/24 dev net0'
 	rchar add word memory listen 10.9.0.1 size 1m atomics hw
 	on b rchar -w $limit add one memory connect 10.9.0.1/word

@@ -95,6 +95,7 @@ a_device_that_cannot_connect_is_named() {
 
 # The link, and what else uses it, goes on: on the next connection the device would refuse it again.
 a_refused_registration_ends_only_its_session() {
+	peers_get_keys
 	limit_of a reg_atomic 0
 	rchar add s stream listen 10.0.0.1
 	rchar add m memory listen 10.0.0.1 size 1m atomics hw
@@ -665,7 +666,7 @@ registers_slowly() { # SIZE MICROSECONDS - the region "slow" for b; each batch t
 slow_registrations_hold_nobody_up() {
 	local attempts
 
-	needs_test_build
+	peers_get_keys
 	rchar add other memory listen 10.0.0.1 size 64m
 	rchar add third stream listen 10.0.0.1
 	registers_slowly 64m 4200000
@@ -685,7 +686,7 @@ slow_registrations_hold_nobody_up() {
 many_slow_registrations_hold_nobody_up() {
 	local attempts i
 
-	needs_test_build
+	peers_get_keys
 	rchar add other memory listen 10.0.0.1 size 64m
 	for i in 1 2 3 4 5 6 7; do
 		rchar add slow$i memory listen 10.0.0.1 size 1m
@@ -707,7 +708,7 @@ many_slow_registrations_hold_nobody_up() {
 the_next_session_goes_on_registering() {
 	local first
 
-	needs_test_build
+	peers_get_keys
 	registers_slowly 64m $((500000 * ${VM_PATIENCE:-1}))
 	first=$(rchar session | sed -n 's/: channel slow .*//p')
 	on b 'for i in 1 2; do head -c 1 /dev/rchar/slow | wc -c & done >/tmp/others; wait' &
@@ -725,7 +726,7 @@ the_next_session_goes_on_registering() {
 shared_keys_are_freed() {
 	local way kind
 
-	needs_test_build
+	peers_get_keys
 	for way in device peer channel module all; do
 		registers_slowly 64m $((300000 * ${VM_PATIENCE:-1}))
 		# Nothing here waits for what runs on b, whose power may go.
@@ -766,7 +767,7 @@ imports_denied() {
 a_denied_peer_has_no_access_when_set_returns() {
 	local session
 
-	needs_test_build
+	peers_get_keys
 	rchar add denied memory listen 10.0.0.1 size 12k
 	on b rchar -w $limit add denied memory connect 10.0.0.1
 	imports_denied
@@ -788,7 +789,7 @@ a_denied_peer_has_no_access_when_set_returns() {
 deleting_a_channel_holds_no_other_up() {
 	local del
 
-	needs_test_build
+	peers_get_keys
 	rm -f /tmp/deleted
 	# The export exists before its registration has read the delay.
 	registers_slowly 1m $((10000000 * ${VM_PATIENCE:-1}))

@@ -142,10 +142,12 @@ pins_at_most() {
 }
 
 the_limit_of_locked_memory_holds_with_many_segments() {
+	peers_get_keys
 	pins_at_most 64 1
 }
 
 the_limit_of_locked_memory_holds_with_many_threads() {
+	peers_get_keys # else READs pin nothing
 	pins_at_most 600 16
 	# And it does not refuse what fits.
 	[ "$(tail -n1 /tmp/pinned | cut -d' ' -f1)" -ge 257 ]
