@@ -100,19 +100,22 @@ static const char *const delay_names[__RCHAR_DELAY_MAX] = {
 };
 
 /**
- * rchar_inject_delay() - sleep, when a test has set a delay
+ * rchar_inject_delay() - sleep, when a test has set a delay, until that ends or the test sets zero
  * @delay: the point in the code
  *
  * Context: process; sleeps.
  */
 void rchar_inject_delay(enum rchar_delay delay)
 {
-	u32 us = READ_ONCE(delays_us[delay]);
+	u32 us = READ_ONCE(delays_us[delay]), slice;
 
 	if (!us)
 		return;
 	atomic_inc(&nr_delayed);
-	usleep_range(us, us + 1);
+	for (; us && READ_ONCE(delays_us[delay]); us -= slice) {
+		slice = min_t(u32, us, 20 * USEC_PER_MSEC);
+		usleep_range(slice, slice + 1);
+	}
 	atomic_dec(&nr_delayed);
 }
 

@@ -3,9 +3,10 @@
  * Deliberate faults and delays for test builds, in /sys/kernel/debug/rdma_char/.
  *
  * The faults are failures that soft devices never cause by themselves. They need a kernel with
- * fault injection; Documentation/fault-injection/ describes how to set them. A delay is a number
- * of microseconds. A limit makes soft-RoCE behave like an adapter that can do less; the folder
- * "limits" has one file for each. It is for lanes that are created after it was set.
+ * fault injection; Documentation/fault-injection/ describes how to set them. A delay is a number of
+ * microseconds. Another number leaves those who sleep already as they are, and zero wakes them. A
+ * limit makes soft-RoCE behave like an adapter that can do less; the folder "limits" has one file
+ * for each. It is for lanes that are created after it was set.
  *
  * The file "objects" counts the objects that are alive and the bytes held for peers. Its
  * longest_walk is the largest number of list entries that one lookup for a peer visited, and

@@ -127,12 +127,13 @@ importers_of_one_peer_do_not_delay_those_of_others() {
 	done
 	head -c 1 /dev/rchar/many >/dev/null
 	# All of them need keys of the next connection.
-	echo 30000000 >$slow
+	echo $((limit * 2000000)) >$slow
 	rchar link reset "$(rchar link | sed -n 's/: to 10\.0\.0\.1:.*//p')"
 	until_true grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
-	echo 0 >$slow
+	echo 1 >$slow # for all others
 	[ "$(head -n 1 /dev/rchar/one)" = 'still here' ]
 	grep -qx 'delayed 1' /sys/kernel/debug/rdma_char/objects
+	echo 0 >$slow
 	for fd in "${fds[@]}"; do exec {fd}<&-; done
 	rchar del all
 	until_true eval '[ -z "$(rchar link)" ]'

@@ -652,7 +652,7 @@ ended_sessions_tell_what_was_not_delivered() {
 # A peer that takes a frame now and then makes registering as slow as it likes.
 slow=/sys/kernel/debug/rdma_char/delay_register
 
-attempted_again() { [ "$(counter b 'rchar -j link' attempts)" -gt "$1" ]; } # ATTEMPTS-BEFORE
+connected_again() { [ "$(counter b 'rchar -j link' connects)" -gt "$1" ]; } # CONNECTS-BEFORE
 
 registers_slowly() { # SIZE MICROSECONDS - the region "slow" for b; each batch takes so long
 	rchar add slow memory listen 10.0.0.1 size "$1"
@@ -664,19 +664,19 @@ registers_slowly() { # SIZE MICROSECONDS - the region "slow" for b; each batch t
 }
 
 slow_registrations_hold_nobody_up() {
-	local attempts
+	local connects
 
 	peers_get_keys
 	rchar add other memory listen 10.0.0.1 size 64m
 	rchar add third stream listen 10.0.0.1
 	registers_slowly 64m 4200000
-	attempts=$(counter b 'rchar -j link' attempts)
+	connects=$(counter b 'rchar -j link' connects)
 	# Deleting another region does not wait for it.
 	rchar del other
-	[ "$(counter b 'rchar -j link' attempts)" = "$attempts" ]
+	[ "$(counter b 'rchar -j link' connects)" = "$connects" ]
 	# Nor does that region's, and nobody else has waited: the connection stays.
 	rchar del slow
-	[ "$(counter b 'rchar -j link' attempts)" = "$attempts" ]
+	[ "$(counter b 'rchar -j link' connects)" = "$connects" ]
 	echo 0 >$slow
 	wait $! || true
 	clean
@@ -684,7 +684,7 @@ slow_registrations_hold_nobody_up() {
 
 # Each is late by less than what fails a connection.
 many_slow_registrations_hold_nobody_up() {
-	local attempts i
+	local connects i
 
 	peers_get_keys
 	rchar add other memory listen 10.0.0.1 size 64m
@@ -693,12 +693,13 @@ many_slow_registrations_hold_nobody_up() {
 		on b rchar -w $limit add slow$i memory connect 10.0.0.1
 	done
 	registers_slowly 1m 4200000
-	attempts=$(counter b 'rchar -j link' attempts)
+	connects=$(counter b 'rchar -j link' connects)
 	on b 'for i in 1 2 3 4 5 6 7; do head -c 1 /dev/rchar/slow$i >/dev/null 2>&1 & done' &
-	until_true attempted_again "$attempts"
-	echo 0 >$slow
+	until_true connected_again "$connects"
+	echo 1 >$slow
 	rchar del slow
 	rchar del other
+	echo 0 >$slow
 	wait
 	clean
 }
@@ -792,8 +793,7 @@ deleting_a_channel_holds_no_other_up() {
 	peers_get_keys
 	rm -f /tmp/deleted
 	# The export exists before its registration has read the delay.
-	registers_slowly 1m $((10000000 * ${VM_PATIENCE:-1}))
-	echo 0 >$slow
+	registers_slowly 1m $((limit * 2000000))
 	(rchar del slow; touch /tmp/deleted) &
 	del=$!
 	# Its name is free at once; all the rest is still to come.
@@ -801,6 +801,7 @@ deleting_a_channel_holds_no_other_up() {
 	timeout 60 rchar set slow window 128k
 	timeout 60 rchar show slow
 	[ ! -e /tmp/deleted ]
+	echo 0 >$slow
 	wait $del
 	wait
 	clean
