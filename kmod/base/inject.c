@@ -138,6 +138,8 @@ static const char *const limit_names[__RCHAR_LIMIT_MAX] = {
 	[RCHAR_LIMIT_DIRECT_DMA] = "direct_dma",
 	[RCHAR_LIMIT_BOUNCES] = "bounces",
 	[RCHAR_LIMIT_REG_ATOMIC] = "reg_atomic",
+	[RCHAR_LIMIT_POST_ATOMIC] = "post_atomic",
+	[RCHAR_LIMIT_LOCAL_INV] = "local_inv",
 };
 
 /**

@@ -69,6 +69,8 @@ enum rchar_delay {
  * @RCHAR_LIMIT_BOUNCES: with direct_dma=0, a mapping of 4 KiB or more fails when there are so many
  *			 mappings, as in a full swiotlb
  * @RCHAR_LIMIT_REG_ATOMIC: 0: the device refuses to register memory for atomic operations
+ * @RCHAR_LIMIT_POST_ATOMIC: 0: the driver executes no atomic operations that kernels request
+ * @RCHAR_LIMIT_LOCAL_INV: 0: the driver knows no IB_WR_LOCAL_INV
  * @__RCHAR_LIMIT_MAX: number of limits
  */
 enum rchar_limit {
@@ -86,6 +88,8 @@ enum rchar_limit {
 	RCHAR_LIMIT_DIRECT_DMA,
 	RCHAR_LIMIT_BOUNCES,
 	RCHAR_LIMIT_REG_ATOMIC,
+	RCHAR_LIMIT_POST_ATOMIC,
+	RCHAR_LIMIT_LOCAL_INV,
 	__RCHAR_LIMIT_MAX,
 };
 

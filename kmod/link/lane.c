@@ -341,8 +341,7 @@ static int create_qp(struct rchar_lane *lane, struct ib_device *dev)
 		return verb_failed(lane, "ib_alloc_pd", ret, &attr.cap);
 	}
 	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_MANY], lane->pd, 0);
-	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_ONE], lane->pd,
-			min_t(u32, RCHAR_MR_PAGES, limits->reg_pages));
+	rchar_mrs_setup(&lane->mrs[RCHAR_MRS_ONE], lane->pd, limits->rndv_pages);
 	rchar_sinks_setup(&lane->onesided.sinks, lane->pd, limits);
 	ret = rchar_inject_verbs();
 	if (ret)

@@ -80,6 +80,12 @@ static bool may_register(const struct ib_device *dev)
 	       dev->attrs.page_size_cap & PAGE_SIZE && dev->ops.driver_id != RDMA_DRIVER_OCRDMA;
 }
 
+/* hns with fast registration (hip09) knows no IB_WR_LOCAL_INV: set_rc_opcode() of the driver. */
+static bool may_invalidate(const struct ib_device *dev)
+{
+	return dev->ops.driver_id != RDMA_DRIVER_HNS && rchar_inject_limit(RCHAR_LIMIT_LOCAL_INV);
+}
+
 static void fit_registrations(struct rchar_limits *l, const struct ib_device *dev)
 {
 	const struct ib_device_attr *attrs = &dev->attrs;
@@ -90,6 +96,22 @@ static void fit_registrations(struct rchar_limits *l, const struct ib_device *de
 	l->mrs = said(attrs->max_mr, RCHAR_LIMIT_MR);
 	if (!l->mrs)
 		l->reg_pages = 0;
+	if (may_invalidate(dev))
+		l->rndv_pages = min_t(u32, l->reg_pages, RCHAR_MR_PAGES);
+}
+
+/*
+ * mlx5 executes atomic operations, but refuses to request them for kernels (handle_qpt_rc() in
+ * mlx5/wr.c).
+ */
+static void fit_atomics(struct rchar_limits *l, const struct ib_device *dev)
+{
+	u32 cap = said(dev->attrs.atomic_cap, RCHAR_LIMIT_ATOMIC_CAP);
+
+	l->atomics = cap != IB_ATOMIC_NONE && !l->iwarp;
+	l->atomics_out = l->atomics && dev->ops.driver_id != RDMA_DRIVER_MLX5 &&
+			 rchar_inject_limit(RCHAR_LIMIT_POST_ATOMIC);
+	l->executor = dev->attrs.atomic_cap == IB_ATOMIC_GLOB ? U32_MAX : dev->index + 1;
 }
 
 static int too_low(struct ib_device *dev, const char *attribute, u32 value, u32 least)
@@ -145,9 +167,7 @@ int rchar_limits_get(struct rchar_limits *limits, struct ib_device *dev, u32 por
 	share_queues(limits, wr, depth);
 	/* The pool counts with &ib_cq.cqe, which ocrdma_create_cq() does not set. */
 	limits->own_cq = dev->ops.driver_id == RDMA_DRIVER_OCRDMA;
-	limits->atomics = said(attrs->atomic_cap, RCHAR_LIMIT_ATOMIC_CAP) != IB_ATOMIC_NONE &&
-			  !limits->iwarp;
-	limits->executor = attrs->atomic_cap == IB_ATOMIC_GLOB ? U32_MAX : dev->index + 1;
+	fit_atomics(limits, dev);
 	ret = rchar_dma_probe(dev, &limits->direct_dma);
 	if (!ret && !limits->direct_dma)
 		pr_info_ratelimited(

@@ -36,10 +36,13 @@ struct ib_device;
  * @reads_in: READs and atomic operations of the peer that the device executes at once
  * @reads_out: READs and atomic operations for the peer that the device has in flight at once
  * @reg_pages: pages of a memory region that a work request registers; 0: the device cannot
+ * @rndv_pages: pages of a memory region that a large write announces; 0: large writes are copied.
+ *		Such regions are invalidated, and registered again
  * @mrs: memory regions of the device, shared by all that use it
  * @direct_dma: the device accesses memory itself, and the CPU sees it at once: only then may a peer
  *		have keys of memory that programs use meanwhile
- * @atomics: the device executes atomic operations
+ * @atomics: the device executes atomic operations of peers
+ * @atomics_out: this host can request atomic operations of peers
  * @executor: those of two devices are atomic with each other if both have the same number, which is
  *	      not 0: those of one device, or of all that are atomic with everything (IB_ATOMIC_GLOB)
  * @own_cq: the core's pool of completion queues cannot be used
@@ -62,9 +65,11 @@ struct rchar_limits {
 	u8 reads_in;
 	u8 reads_out;
 	u32 reg_pages;
+	u32 rndv_pages;
 	u32 mrs;
 	bool direct_dma;
 	bool atomics;
+	bool atomics_out;
 	u32 executor;
 	bool own_cq;
 	bool iwarp;

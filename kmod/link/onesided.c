@@ -401,7 +401,7 @@ static int end_early(const struct rchar_io *io, const struct rchar_lane *lane)
 	if (hopeless(io))
 		return -EIO;
 	if (io->atomic)
-		return lane->limits.atomics ? 0 : -EOPNOTSUPP;
+		return lane->limits.atomics_out ? 0 : -EOPNOTSUPP;
 	return io->write || lane->limits.reads ? 0 : -EOPNOTSUPP;
 }
 

@@ -8,7 +8,8 @@
 /* The reader declines, or nobody offers: everything comes in frames. */
 static bool copies_all(void)
 {
-	return encrypted() || device_lacks("max_fast_reg_page_list_len");
+	return encrypted() || device_lacks("max_fast_reg_page_list_len") ||
+	       device_limit("local_inv") == 0;
 }
 
 /* The device registers so little at once that a large write is many pieces. */
