@@ -157,11 +157,15 @@ int rchar_channel_add(struct net *net, const struct rchar_config *config,
 		      struct netlink_ext_ack *extack)
 {
 	struct rchar_channel *channel = rchar_channel_create(net, config, type, acl);
-	int ret = 0;
+	int ret;
 
 	if (!channel)
 		return -ENOMEM;
-	if (type->channel_create)
+	/* Before the type takes memory for it. Another one of that name may still be quicker. */
+	rchar_channel_config_lock();
+	ret = rchar_channel_check_name(net, config->name, extack);
+	rchar_channel_config_unlock();
+	if (!ret && type->channel_create)
 		ret = type->channel_create(channel, extack);
 	if (!ret) {
 		rchar_channel_config_lock();
@@ -276,6 +280,8 @@ static void admin_end(struct rchar_channel *channel)
 	rchar_channel_unlist(channel);
 	fail_sessions(channel);
 	cdev_device_del(&channel->cdev, &channel->dev);
+	/* Under the mutex: this event precedes that of a new channel of the name. */
+	rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
 }
 
 /*
@@ -285,7 +291,6 @@ static void admin_end(struct rchar_channel *channel)
 static void admin_del(struct rchar_channel *channel)
 {
 	rchar_channel_revoke(channel);
-	rchar_notify_channel(channel, RCHAR_CMD_CHANNEL_DEL_NTF);
 	admin_detach(channel);
 	if (channel->type->channel_free)
 		channel->type->channel_free(channel);

@@ -289,6 +289,32 @@ struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_c
 }
 
 /**
+ * rchar_channel_check_name() - may a new channel have a name?
+ * @net: network namespace of the new channel
+ * @name: the name
+ * @extack: set to an explanation when it may not
+ *
+ * Context: with rchar_channel_config_lock().
+ * Return: 0 or -EEXIST.
+ */
+int rchar_channel_check_name(const struct net *net, const char *name,
+			     struct netlink_ext_ack *extack)
+{
+	const struct rchar_channel *other;
+
+	lockdep_assert_held(&channels_mutex);
+	other = find_by_name(name);
+	if (!other)
+		return 0;
+	if (other->net == net)
+		NL_SET_ERR_MSG(extack, "a channel of that name exists");
+	else
+		NL_SET_ERR_MSG(extack,
+			       "a channel of that name exists in another network namespace");
+	return -EEXIST;
+}
+
+/**
  * rchar_channel_reserve() - check the name and reserve a minor number
  * @channel: the channel; lookups do not find it yet
  * @extack: set to an explanation when the name or the number is not available
@@ -298,19 +324,12 @@ struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_c
  */
 int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack)
 {
-	struct rchar_channel *other;
 	int ret;
 
 	lockdep_assert_held(&channels_mutex);
-	other = find_by_name(channel->config.name);
-	if (other) {
-		if (other->net == channel->net)
-			NL_SET_ERR_MSG(extack, "a channel of that name exists");
-		else
-			NL_SET_ERR_MSG(extack,
-				       "a channel of that name exists in another network namespace");
-		return -EEXIST;
-	}
+	ret = rchar_channel_check_name(channel->net, channel->config.name, extack);
+	if (ret)
+		return ret;
 	/* Not the id that became free last: somebody may have kept a node of that number. */
 	ret = xa_alloc_cyclic(&channels, &channel->id, NULL, XA_LIMIT(0, RCHAR_CHANNELS_MAX - 1),
 			      &next_id, GFP_KERNEL);
@@ -449,7 +468,7 @@ enum rchar_channel_state rchar_channel_state(struct rchar_channel *channel,
 		*reason = READ_ONCE(channel->reason);
 		at = READ_ONCE(channel->reason_at);
 	}
-	*age_ms = jiffies_to_msecs(jiffies - at);
+	*age_ms = jiffies64_to_msecs(jiffies - at);
 	return state;
 }
 

@@ -165,6 +165,8 @@ struct rchar_channel {
 
 struct rchar_channel *rchar_channel_create(struct net *net, const struct rchar_config *config,
 					   const struct rchar_type *type, struct rchar_acl *acl);
+int rchar_channel_check_name(const struct net *net, const char *name,
+			     struct netlink_ext_ack *extack);
 int rchar_channel_reserve(struct rchar_channel *channel, struct netlink_ext_ack *extack);
 void rchar_channel_follow(struct rchar_channel *channel);
 void rchar_channel_unfollow(struct rchar_channel *channel);

@@ -24,6 +24,16 @@
  */
 static struct workqueue_struct *region_wq;
 
+/*
+ * Pages in regions of deleted channels that are not freed yet: their importers and this work keep
+ * them for a moment, and programs that have them open for as long as they like.
+ */
+static atomic_long_t pages_leaving;
+static DECLARE_WAIT_QUEUE_HEAD(region_left);
+
+/* So long does a new region wait for memory of those that leave. */
+#define REGION_LEAVE_MS 10000
+
 static void region_free_work(struct work_struct *work)
 {
 	struct rchar_region *region = container_of(work, struct rchar_region, free_work);
@@ -37,6 +47,10 @@ static void region_free_work(struct work_struct *work)
 	}
 	kvfree(region->pages);
 	rchar_ledger_del(RCHAR_OBJ_REGION);
+	if (region->leaving) {
+		atomic_long_sub(region->nr_pages, &pages_leaving);
+		wake_up_all(&region_left);
+	}
 	kfree(region);
 }
 
@@ -67,11 +81,24 @@ static bool region_fits(unsigned long pages)
 	return (long)pages < si_mem_available();
 }
 
+static bool region_may_fit(unsigned long pages)
+{
+	return (long)pages < si_mem_available() + atomic_long_read(&pages_leaving);
+}
+
+/* Is there room, now or when the regions of deleted channels have left? */
+static bool region_has_room(unsigned long pages)
+{
+	wait_event_killable_timeout(region_left, region_fits(pages) || !region_may_fit(pages),
+				    msecs_to_jiffies(REGION_LEAVE_MS));
+	return region_fits(pages);
+}
+
 static int alloc_pages_of(struct rchar_region *region)
 {
 	unsigned long i;
 
-	if (!region_fits(region->nr_pages))
+	if (!region_has_room(region->nr_pages))
 		return -ENOMEM;
 	region->pages = kvcalloc(region->nr_pages, sizeof(*region->pages),
 				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -246,8 +273,11 @@ void rchar_region_channel_free(struct rchar_channel *channel)
 	region = rchar_region_of(channel);
 	channel->priv = NULL;
 	spin_unlock_bh(&channel->lock);
-	if (region)
-		rchar_region_put(region);
+	if (!region)
+		return;
+	region->leaving = true;
+	atomic_long_add(region->nr_pages, &pages_leaving);
+	rchar_region_put(region);
 }
 
 /* ---- calls that the kernel executes ---- */

@@ -38,6 +38,7 @@ struct rchar_type;
  * @executing: grants with keys of @executor, which can execute operations now
  * @executor: &rchar_limits.executor of the device that executes, or of the last one
  * @grants: &rchar_grant.entry, by flow; lock of the channel
+ * @leaving: the channel is deleted; set before it drops its reference
  * @wait: pollers that wait for rings or for the delete of the channel
  * @free_work: frees the region in process context
  */
@@ -55,6 +56,7 @@ struct rchar_region {
 	u32 executing;
 	u32 executor;
 	DECLARE_HASHTABLE(grants, 8);
+	bool leaving;
 	wait_queue_head_t wait;
 	struct work_struct free_work;
 };

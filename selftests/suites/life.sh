@@ -788,10 +788,13 @@ a_denied_peer_has_no_access_when_set_returns() {
 
 # The keys of a region are void before 'del' returns, which its peer can make slow.
 deleting_a_channel_holds_no_other_up() {
-	local del
+	local del mon
 
 	peers_get_keys
 	rm -f /tmp/deleted
+	rchar -j monitor >/tmp/events &
+	mon=$!
+	until_true eval 'rchar add ear stream listen 10.0.0.1:7555; rchar del ear; [ -s /tmp/events ]'
 	# The export exists before its registration has read the delay.
 	registers_slowly 1m $((limit * 2000000))
 	(rchar del slow; touch /tmp/deleted) &
@@ -803,7 +806,11 @@ deleting_a_channel_holds_no_other_up() {
 	[ ! -e /tmp/deleted ]
 	echo 0 >$slow
 	wait $del
+	# And who listens sees it go before the other one comes.
+	until_true grep -q '"event":"channel-del","name":"slow"' /tmp/events
+	kill $mon
 	wait
+	[[ $(grep '"event":"channel-[nd]e[wl]","name":"slow"' /tmp/events | tail -n 1) = *channel-new* ]]
 	clean
 }
 
@@ -836,6 +843,9 @@ exit_codes() {
 	expect_status 6 rchar del nosuch
 	expect_status 2 rchar add 'a/b' stream listen 10.0.0.1
 	expect_status 2 rchar add m memory listen 10.0.0.1
+	expect_status 6 rchar link show 99
+	expect_status 6 rchar session show 99
+	expect_status 6 rchar session show 99/1
 	expect_status 4 rchar -w 1 add t stream connect 10.0.0.1:9
 	rchar del t
 	rmmod rdma_char

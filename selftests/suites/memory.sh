@@ -174,6 +174,28 @@ a_large_region() {
 	rchar add huge memory listen 10.0.0.1 size 100g 2>&1 | grep -q 'not so much memory'
 }
 
+# It is more than half of the memory, and b has it open.
+a_large_region_is_replaced() {
+	local i importer size
+
+	size=$(awk '$1 == "MemAvailable:" { print int($2 * 2 / 3) "k" }' /proc/meminfo)
+	rchar add half memory listen 10.0.0.1 size "$size"
+	expect_status 5 rchar add half memory listen 10.0.0.1 size "$size"
+	rchar add --exist-ok half memory listen 10.0.0.1 size "$size"
+	on b rchar -w $limit add half memory connect 10.0.0.1
+	for i in 1 2 3; do
+		on b 'exec 3<>/dev/rchar/half; echo >/tmp/opened; cat /dev/rchar/half >/dev/null || true' &
+		importer=$!
+		until_true on b '[ -e /tmp/opened ]'
+		rchar del half
+		rchar add half memory listen 10.0.0.1 size "$size"
+		wait $importer
+		on b rm /tmp/opened
+	done
+	rchar del half
+	on b rchar del half
+}
+
 rchar_perf_measures() {
 	local work
 
@@ -368,7 +390,7 @@ importers_come_and_go_while_the_link_breaks() {
 	rchar del shared
 }
 
-plan 25
+plan 26
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -392,6 +414,7 @@ run types_share_a_link
 run deleted_under_load
 run module_of_the_exporter_unloaded_under_load
 run a_large_region
+run a_large_region_is_replaced
 run priority_is_a_share_of_the_link
 run importer_restarted_under_load
 finish
