@@ -54,7 +54,7 @@ struct rchar_link_ops {
 	enum rchar_reason (*admits)(struct net *net, const struct sockaddr_storage *local,
 				    const struct sockaddr_storage *peer,
 				    const struct rchar_psk *psk, bool encrypted);
-	void (*expire)(struct rchar_link *link, unsigned int down_ms);
+	void (*expire)(struct rchar_link *link, unsigned long down_ms);
 	void (*state_changed)(struct rchar_link *link);
 	const struct rchar_traffic_ops *traffic;
 };

@@ -214,7 +214,7 @@ static void link_overdue(struct rchar_lane *lane, enum rchar_reason reason)
  */
 static void tick_down(struct rchar_link *link)
 {
-	link->ops->expire(link, jiffies_to_msecs(jiffies - READ_ONCE(link->down_at)));
+	link->ops->expire(link, jiffies64_to_msecs(jiffies - READ_ONCE(link->down_at)));
 	rchar_link_for_each_lane(link, link_overdue, RCHAR_REASON_TIMEOUT);
 	mutex_lock(&rchar_links_lock);
 	if (xa_empty(&link->sessions) && rchar_link_no_lanes(link) &&

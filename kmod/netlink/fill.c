@@ -272,7 +272,7 @@ static int put_link_state(struct sk_buff *skb, const struct rchar_link *link)
 	if (link->reason &&
 	    (nla_put_u32(skb, RCHAR_A_LINK_REASON, link->reason) ||
 	     nla_put_u64_64bit(skb, RCHAR_A_LINK_REASON_AGE_MS,
-			       jiffies_to_msecs(jiffies - link->reason_at), RCHAR_A_LINK_PAD)))
+			       jiffies64_to_msecs(jiffies - link->reason_at), RCHAR_A_LINK_PAD)))
 		return -EMSGSIZE;
 	if (link->initiator && link->state == RCHAR_LINK_DOWN)
 		return nla_put_u32(skb, RCHAR_A_LINK_NEXT_MS,
@@ -346,7 +346,8 @@ int rchar_fill_session_locked(struct sk_buff *skb, struct rchar_session *session
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_WINDOW, rchar_session_tx_room(session),
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_AGE_MS,
-			      jiffies_to_msecs(jiffies - session->created), RCHAR_A_SESSION_PAD) ||
+			      jiffies64_to_msecs(jiffies - session->created),
+			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_RX_BYTES, atomic64_read(&session->rx_bytes),
 			      RCHAR_A_SESSION_PAD) ||
 	    nla_put_u64_64bit(skb, RCHAR_A_SESSION_TX_BYTES, atomic64_read(&session->tx_bytes),

@@ -135,14 +135,14 @@ static void session_moved(struct rchar_link *link)
 
 static void expire_one(struct rchar_session *s, unsigned long down_ms)
 {
-	unsigned long age_ms = jiffies_to_msecs(jiffies - s->opened_at);
+	unsigned long age_ms = jiffies64_to_msecs(jiffies - s->opened_at);
 
 	if (s->state != RCHAR_SESSION_OPENING &&
 	    min(down_ms, age_ms) >= READ_ONCE(s->channel->config.recovery_timeout_ms))
 		rchar_session_fail_locked(s, RCHAR_REASON_RECOVERY_TIMEOUT);
 }
 
-static void session_expire(struct rchar_link *link, unsigned int down_ms)
+static void session_expire(struct rchar_link *link, unsigned long down_ms)
 {
 	for_each(link, expire_one, down_ms);
 }
