@@ -266,7 +266,22 @@ trace_ends_in_time_and_leaves_nothing() {
 	[ -z "$(ls /sys/kernel/tracing/instances)" ]
 }
 
-plan 11
+with_itself() { rchar link | sed -n 's/^\([0-9]*\): [a-z]* 10\.0\.0\.1:.*/\1/p'; }
+# Both have the same id on the wire.
+trace_knows_both_ends_of_a_link_with_itself() {
+	local link
+
+	rchar add near stream listen 10.0.0.1:7499
+	rchar -w "$limit" add far stream connect 10.0.0.1:7499/near
+	until_true eval '[ "$(with_itself | wc -l)" = 2 ]'
+	for link in $(with_itself); do
+		rchar -w 1 trace "$link"
+	done
+	rchar del far
+	rchar del near
+}
+
+plan 12
 run top_shows_what_moves
 run top_follows_the_keys
 run top_fits_the_terminal
@@ -278,5 +293,6 @@ run trace_follows_one_session
 run trace_says_why_a_link_fell
 run trace_in_json
 run trace_ends_in_time_and_leaves_nothing
+run trace_knows_both_ends_of_a_link_with_itself
 clean
 finish

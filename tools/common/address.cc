@@ -4,11 +4,21 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 namespace {
 
 std::string with_port(const std::string &host, in_port_t port)
 {
 	return port ? host + ":" + std::to_string(ntohs(port)) : host;
+}
+
+// Others name interfaces: a terminal takes no commands from a name.
+bool is_graphic(std::string_view text)
+{
+	return std::all_of(text.begin(), text.end(), [](unsigned char c) { return isgraph(c); });
 }
 
 }  // namespace
@@ -36,7 +46,7 @@ std::string host_text(const sockaddr_storage &address)
 		char name[IF_NAMESIZE];
 
 		s += "%";
-		s += if_indextoname(scope, name) ? name : std::to_string(scope);
+		s += if_indextoname(scope, name) && is_graphic(name) ? name : std::to_string(scope);
 	}
 	return s;
 }

@@ -213,10 +213,17 @@ std::vector<Session> sessions_of(Netlink &nl, const Which &which)
 		get_channel(nl, which.name);  // a name that does not exist is an error
 	std::vector<Session> sessions = dump<Session>(nl, RCHAR_CMD_SESSION_GET);
 	keep(&sessions, [&](const Session &s) { return is_of(s, which); });
-	if (which.id && which.id->session && sessions.empty())
+	if (!which.id || !sessions.empty())
+		return sessions;
+	if (which.id->session)
 		throw Failure(EXIT_NONE, "session show: there is no session " +
 						 id_text(which.id->link) + "/" +
 						 std::to_string(*which.id->session));
+	std::vector<Link> links = dump<Link>(nl, RCHAR_CMD_LINK_GET);
+	keep(&links, [&](const Link &l) { return l.id == which.id->link; });
+	if (links.empty())
+		throw Failure(EXIT_NONE,
+			      "session show: there is no link " + id_text(which.id->link));
 	return sessions;
 }
 

@@ -182,10 +182,11 @@ public:
 	uint64_t wire_id(uint64_t link)
 	{
 		look();
-		for (const auto &[wire, number] : numbers_)
-			if (number == link)
-				return wire;
-		throw Failure(EXIT_NONE, "trace: there is no link " + id_text(link));
+		auto it = wires_.find(link);
+
+		if (it == wires_.end())
+			throw Failure(EXIT_NONE, "trace: there is no link " + id_text(link));
+		return it->second;
 	}
 	std::string text(uint64_t wire)
 	{
@@ -200,15 +201,19 @@ public:
 	}
 
 private:
+	// Both ends of a link of this host with itself have one id on the wire: the later number is shown.
 	std::map<uint64_t, uint64_t> numbers_;
+	std::map<uint64_t, uint64_t> wires_;
 
 	void look()
 	{
 		Netlink nl;
 
 		for (const Link &l : dump<Link>(nl, RCHAR_CMD_LINK_GET))
-			if (l.wire_id && l.id)
+			if (l.wire_id && l.id) {
 				numbers_[*l.wire_id] = *l.id;
+				wires_[*l.id] = *l.wire_id;
+			}
 	}
 };
 
