@@ -7,7 +7,7 @@
 #include "base/addr.h"
 #include "base/seq.h"
 #include "channel.h"
-#include "session.h"
+#include "session_priv.h"
 #include "type.h"
 
 /**
@@ -50,6 +50,36 @@ bool rchar_chardev_may_read(struct rchar_session *s)
 	return rchar_session_readable(s) || read_end(s);
 }
 
+/*
+ * Bytes, or the end, may come while one reader copies, and another one is told of them. When it
+ * finds the first one at work, nothing would tell it again: it leaves word.
+ */
+static int lock_reader(struct rchar_session *s, bool nowait)
+{
+	int ret = rchar_chardev_lock(&s->rx.mutex, nowait);
+
+	if (ret != -EAGAIN)
+		return ret;
+	WRITE_ONCE(s->rx.asked, true);
+	smp_mb(); /* pairs with that of rchar_chardev_unlock_reader() */
+	return rchar_chardev_lock(&s->rx.mutex, true);
+}
+
+/**
+ * rchar_chardev_unlock_reader() - unlock the read mutex, and wake those who found it locked
+ * @s: the session
+ */
+void rchar_chardev_unlock_reader(struct rchar_session *s)
+{
+	mutex_unlock(&s->rx.mutex);
+	smp_mb(); /* pairs with that of lock_reader(): it gets the mutex, or @asked is seen here */
+	if (!READ_ONCE(s->rx.asked) || !xchg(&s->rx.asked, false) || !rchar_chardev_may_read(s))
+		return;
+	spin_lock_bh(&s->lock);
+	rchar_session_tell_reader(s);
+	spin_unlock_bh(&s->lock);
+}
+
 /**
  * rchar_chardev_wait_readable() - wait until a read() can complete; for rchar_chardev_read()
  * @s: the session
@@ -87,12 +117,12 @@ ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
 	if (!iov_iter_count(to))
 		return 0;
 	for (;;) {
-		ret = rchar_chardev_lock(&s->rx.mutex, nowait);
+		ret = lock_reader(s, nowait);
 		if (ret)
 			return ret;
 		ret = take(s, to);
 		end = ret ? 0 : read_end(s);
-		mutex_unlock(&s->rx.mutex);
+		rchar_chardev_unlock_reader(s);
 		if (ret || end)
 			return ret ?: min(end, 0);
 		if (rchar_session_readable(s))

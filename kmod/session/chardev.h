@@ -49,6 +49,7 @@ ssize_t rchar_chardev_read(struct kiocb *iocb, struct iov_iter *to,
 			   ssize_t (*take)(struct rchar_session *s, struct iov_iter *to),
 			   ssize_t (*wait)(struct rchar_session *s, struct iov_iter *to));
 bool rchar_chardev_may_read(struct rchar_session *s);
+void rchar_chardev_unlock_reader(struct rchar_session *s);
 ssize_t rchar_chardev_wait_readable(struct rchar_session *s, struct iov_iter *to);
 int rchar_chardev_wait_writable(struct rchar_session *s, bool nowait);
 int rchar_chardev_open(struct inode *inode, struct file *file);

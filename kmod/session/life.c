@@ -3,6 +3,7 @@
 #include "session_priv.h"
 #include <linux/slab.h>
 #include "channel.h"
+#include "chardev.h"
 #include "link/rxbuf.h"
 #include "link/txbuf.h"
 #include "type.h"
@@ -405,7 +406,7 @@ int rchar_session_shutdown(struct rchar_session *session, u8 halves)
 		spin_lock_bh(&session->lock);
 		drop_received(session, &dropped);
 		spin_unlock_bh(&session->lock);
-		mutex_unlock(&session->rx.mutex);
+		rchar_chardev_unlock_reader(session);
 		rchar_seg_free_list(&dropped);
 	}
 	return 0;

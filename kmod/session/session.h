@@ -70,6 +70,7 @@ struct rchar_session_tx {
  * @queue: segments received and not read
  * @memory: bytes of memory in @queue
  * @dropped: segments that no reader will take, to be freed without the session lock
+ * @asked: a reader that does not wait has found another one at work, and waits to be woken
  * @mutex: admits one reader at a time to @queue; a sleeping reader does not hold the mutex.
  *	   Taken before the session lock.
  * @wait: waiting readers, and open()
@@ -82,6 +83,7 @@ struct rchar_session_rx {
 	struct list_head queue;
 	u32 memory;
 	struct list_head dropped;
+	bool asked;
 	struct mutex mutex;
 	wait_queue_head_t wait;
 };

@@ -173,7 +173,8 @@ static int import_ready(struct rchar_session *s, bool nowait)
 			return -EAGAIN;
 		ret = wait_event_interruptible(s->rx.wait, !rchar_session_opening(s));
 	}
-	if (!ret && READ_ONCE(s->state) == RCHAR_SESSION_DEAD)
+	/* The error is stored before the state. */
+	if (!ret && smp_load_acquire(&s->state) == RCHAR_SESSION_DEAD)
 		ret = s->error ?: -ECONNRESET;
 	return ret;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Readiness: poll, epoll, RWF_NOWAIT, SIGIO. */
 #include "contract.h"
+#include <linux/userfaultfd.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 
 TEST(rwf_nowait_never_waits)
 {
@@ -44,6 +46,110 @@ TEST(edge_triggered_epoll_reports_each_arrival)
 		if (i % 2)
 			CHECK(read(srv, big, 10) == 2);
 	}
+}
+
+/* Pages that are there when the test says so. */
+static int late_pages(char *pages, size_t len)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = {
+		.range = { (uintptr_t)pages, len },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		SKIP("this kernel has no userfaultfd");
+	CHECK(pages != MAP_FAILED);
+	CHECK(ioctl(fd, UFFDIO_API, &api) == 0 && ioctl(fd, UFFDIO_REGISTER, &range) == 0);
+	return fd;
+}
+
+static void until_wanted(int fd)
+{
+	struct uffd_msg msg;
+
+	CHECK(events(fd, POLLIN, LONG_MS) == POLLIN);
+	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg) && msg.event == UFFD_EVENT_PAGEFAULT);
+}
+
+static void page_comes(int fd, char *page)
+{
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)page, 4096 } };
+
+	CHECK(ioctl(fd, UFFDIO_ZEROPAGE, &zero) == 0);
+}
+
+static char *late;
+
+static void *read_late(void *arg)
+{
+	struct call *c = arg;
+
+	c->ret = read(c->fd, late, 1);
+	return NULL;
+}
+
+static void *shut_reading(void *arg)
+{
+	struct call *c = arg;
+
+	c->ret = ioctl(c->fd, RCHAR_IOC_SHUTDOWN, RCHAR_SHUT_RD);
+	return NULL;
+}
+
+static void begin_call(struct call *c, int fd, void *(*fn)(void *))
+{
+	memset(c, 0, sizeof(*c));
+	c->fd = fd;
+	CHECK(!pthread_create(&c->thread, NULL, fn, c));
+}
+
+TEST(edge_triggered_epoll_reports_what_another_reader_left)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLET };
+	int cli, srv, ep = epoll_create1(0), faults;
+	struct call reader, shutter;
+	ssize_t got;
+
+	late = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	faults = late_pages(late, 8192);
+	pair(&cli, &srv);
+	nonblock(srv);
+	CHECK(write(cli, "x", 1) == 1);
+	CHECK(events(srv, POLLIN, LONG_MS) == POLLIN);
+	begin_call(&reader, srv, read_late);
+	until_wanted(faults);
+	CHECK(epoll_ctl(ep, EPOLL_CTL_ADD, srv, &ev) == 0);
+	CHECK(write(cli, "y", 1) == 1 && fsync(cli) == 0);
+	CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1);
+	CHECK_ERR(read(srv, big, 10), EAGAIN);
+	CHECK(epoll_wait(ep, &ev, 1, 0) == 0);
+	page_comes(faults, late);
+	CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1);
+	pthread_join(reader.thread, NULL);
+	CHECK(reader.ret == 1 && late[0] == 'x');
+	CHECK(read(srv, big, 10) == 1 && big[0] == 'y');
+
+	/* The end, while one reader is at work, and who ends it waits for that one. */
+	CHECK(write(cli, "z", 1) == 1);
+	CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1);
+	late += 4096;
+	begin_call(&reader, srv, read_late);
+	until_wanted(faults);
+	begin_call(&shutter, srv, shut_reading);
+	CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1);
+	CHECK_ERR(read(srv, big, 10), EAGAIN);
+	page_comes(faults, late);
+	/* Now the one or the other is at work. */
+	do {
+		CHECK(epoll_wait(ep, &ev, 1, LONG_MS) == 1);
+		got = read(srv, big, 10);
+	} while (got == -1 && errno == EAGAIN);
+	CHECK(got == 0);
+	pthread_join(reader.thread, NULL);
+	pthread_join(shutter.thread, NULL);
+	CHECK(reader.ret == 1 && shutter.ret == 0);
 }
 
 static volatile sig_atomic_t got_sigio;

@@ -59,6 +59,23 @@ static int complete(uint64_t tag)
 	return res;
 }
 
+/* The result of that one, whatever else completes first. */
+static int result_of(uint64_t tag)
+{
+	struct __kernel_timespec ts = { .tv_sec = LONG_MS / 1000 };
+	struct io_uring_cqe *cqe;
+	uint64_t of;
+	int res;
+
+	do {
+		CHECK(io_uring_wait_cqe_timeout(&ring, &cqe, &ts) == 0);
+		of = io_uring_cqe_get_data64(cqe);
+		res = cqe->res;
+		io_uring_cqe_seen(&ring, cqe);
+	} while (of != tag);
+	return res;
+}
+
 static bool nothing_completes(void)
 {
 	struct __kernel_timespec ts = { .tv_nsec = 50000000 };
@@ -185,6 +202,30 @@ TEST(a_waiting_io_uring_request_can_be_cancelled)
 	/* And a process may end with one waiting. */
 	queue_read(srv, big, 100, 1);
 	submit();
+}
+
+/* An open() of the listening side waits for a peer, in a thread of io_uring. */
+TEST(a_waiting_io_uring_open_can_be_cancelled)
+{
+	struct io_uring_sqe *sqe;
+	int cli, srv, res;
+
+	setup();
+	sqe = io_uring_get_sqe(&ring);
+	io_uring_prep_openat(sqe, AT_FDCWD, SRV, O_RDWR, 0);
+	io_uring_sqe_set_data64(sqe, 1);
+	sqe->flags = IOSQE_ASYNC;
+	submit();
+	EVENTUALLY(!system("grep -qs rchar_chardev_open /proc/$PPID/task/*/stack"));
+	sqe = io_uring_get_sqe(&ring);
+	io_uring_prep_cancel64(sqe, 1, 0);
+	io_uring_sqe_set_data64(sqe, 2);
+	submit();
+	res = result_of(1);
+	CHECK(res == -EINTR || res == -ECANCELED);
+	/* The peer meets no session of it. */
+	pair(&cli, &srv);
+	CHECK(write(cli, "x", 1) == 1 && read(srv, big, 10) == 1);
 }
 
 TEST(io_uring_has_fsync)
