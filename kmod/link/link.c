@@ -131,7 +131,7 @@ bool rchar_link_move(struct rchar_link *link, enum rchar_link_state to, enum rch
 			/* A replay on lane 0 is progress, and need not wait for other lanes. */
 			link->up_at = link->lanes[0]->up_at;
 		if (from == RCHAR_LINK_UP && was_of_use(link, link->up_at)) {
-			WRITE_ONCE(link->down_at, jiffies);
+			link->down_at = jiffies;
 			link->failures = 0;
 		}
 		if (to == RCHAR_LINK_DOWN) {

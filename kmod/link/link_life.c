@@ -214,7 +214,16 @@ static void link_overdue(struct rchar_lane *lane, enum rchar_reason reason)
  */
 static void tick_down(struct rchar_link *link)
 {
-	link->ops->expire(link, jiffies64_to_msecs(jiffies - READ_ONCE(link->down_at)));
+	u64 down_ms;
+	bool up;
+
+	/* Both at once: by the time of an earlier outage, sessions would end as this one begins. */
+	spin_lock_bh(&link->lock);
+	up = link->state == RCHAR_LINK_UP;
+	down_ms = jiffies64_to_msecs(jiffies - link->down_at);
+	spin_unlock_bh(&link->lock);
+	if (!up)
+		link->ops->expire(link, down_ms);
 	rchar_link_for_each_lane(link, link_overdue, RCHAR_REASON_TIMEOUT);
 	mutex_lock(&rchar_links_lock);
 	if (xa_empty(&link->sessions) && rchar_link_no_lanes(link) &&
