@@ -60,7 +60,7 @@ static int lock_reader(struct rchar_session *s, bool nowait)
 
 	if (ret != -EAGAIN)
 		return ret;
-	WRITE_ONCE(s->rx.asked, true);
+	WRITE_ONCE(s->rx.asked, 1);
 	smp_mb(); /* pairs with that of rchar_chardev_unlock_reader() */
 	return rchar_chardev_lock(&s->rx.mutex, true);
 }
@@ -73,7 +73,7 @@ void rchar_chardev_unlock_reader(struct rchar_session *s)
 {
 	mutex_unlock(&s->rx.mutex);
 	smp_mb(); /* pairs with that of lock_reader(): it gets the mutex, or @asked is seen here */
-	if (!READ_ONCE(s->rx.asked) || !xchg(&s->rx.asked, false) || !rchar_chardev_may_read(s))
+	if (!READ_ONCE(s->rx.asked) || !xchg(&s->rx.asked, 0) || !rchar_chardev_may_read(s))
 		return;
 	spin_lock_bh(&s->lock);
 	rchar_session_tell_reader(s);

@@ -83,7 +83,7 @@ struct rchar_session_rx {
 	struct list_head queue;
 	u32 memory;
 	struct list_head dropped;
-	bool asked;
+	int asked;
 	struct mutex mutex;
 	wait_queue_head_t wait;
 };

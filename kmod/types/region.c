@@ -94,6 +94,24 @@ static bool region_has_room(unsigned long pages)
 	return region_fits(pages);
 }
 
+static struct page *region_page_now(void)
+{
+	/* Do not invoke the OOM killer: a request for too much memory fails. */
+	return alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+}
+
+/* The limit of a memory cgroup, too, may count those that leave. */
+static struct page *region_page(void)
+{
+	struct page *page = region_page_now();
+
+	if (page)
+		return page;
+	wait_event_killable_timeout(region_left, !atomic_long_read(&pages_leaving),
+				    msecs_to_jiffies(REGION_LEAVE_MS));
+	return region_page_now();
+}
+
 static int alloc_pages_of(struct rchar_region *region)
 {
 	unsigned long i;
@@ -105,14 +123,12 @@ static int alloc_pages_of(struct rchar_region *region)
 	if (!region->pages)
 		return -ENOMEM;
 	for (i = 0; i < region->nr_pages; i++) {
-		/* Do not invoke the OOM killer: a request for too much memory fails. */
-		region->pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN |
-					      __GFP_RETRY_MAYFAIL);
+		region->pages[i] = region_page();
 		if (!region->pages[i])
 			return -ENOMEM;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		if (i % CHECK_PAGES == 0 && !region_fits(region->nr_pages - i))
+		if (i % CHECK_PAGES == 0 && !region_has_room(region->nr_pages - i))
 			return -ENOMEM;
 		cond_resched();
 	}
@@ -247,13 +263,25 @@ int rchar_region_channel_create(struct rchar_channel *channel, struct netlink_ex
 	return 0;
 }
 
+/* The channel is deleted, or was not added. Its reference keeps @region until this has returned. */
+static void region_leaves(struct rchar_region *region)
+{
+	if (region->leaving)
+		return;
+	region->leaving = true;
+	atomic_long_add(region->nr_pages, &pages_leaving);
+}
+
 /**
  * rchar_region_channel_dead() - wake all pollers of a deleted channel's files
  * @channel: the channel
  */
 void rchar_region_channel_dead(struct rchar_channel *channel)
 {
-	wake_up_interruptible_poll(&rchar_region_of(channel)->wait, EPOLLERR | EPOLLHUP);
+	struct rchar_region *region = rchar_region_of(channel);
+
+	region_leaves(region);
+	wake_up_interruptible_poll(&region->wait, EPOLLERR | EPOLLHUP);
 }
 
 /**
@@ -275,8 +303,7 @@ void rchar_region_channel_free(struct rchar_channel *channel)
 	spin_unlock_bh(&channel->lock);
 	if (!region)
 		return;
-	region->leaving = true;
-	atomic_long_add(region->nr_pages, &pages_leaving);
+	region_leaves(region);
 	rchar_region_put(region);
 }
 
