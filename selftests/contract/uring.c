@@ -45,34 +45,39 @@ static void submit(void)
 	CHECK(io_uring_submit(&ring) >= 0);
 }
 
-/* The result of the next completion, which must be that one. */
-static int complete(uint64_t tag)
+/* The result of the next completion, and of which one it is. */
+static int next_result(uint64_t *tag)
 {
 	struct __kernel_timespec ts = { .tv_sec = LONG_MS / 1000 };
 	struct io_uring_cqe *cqe;
 	int res;
 
 	CHECK(io_uring_wait_cqe_timeout(&ring, &cqe, &ts) == 0);
-	CHECK(io_uring_cqe_get_data64(cqe) == tag);
+	*tag = io_uring_cqe_get_data64(cqe);
 	res = cqe->res;
 	io_uring_cqe_seen(&ring, cqe);
+	return res;
+}
+
+/* The result of the next completion, which must be that one. */
+static int complete(uint64_t tag)
+{
+	uint64_t of;
+	int res = next_result(&of);
+
+	CHECK(of == tag);
 	return res;
 }
 
 /* The result of that one, whatever else completes first. */
 static int result_of(uint64_t tag)
 {
-	struct __kernel_timespec ts = { .tv_sec = LONG_MS / 1000 };
-	struct io_uring_cqe *cqe;
 	uint64_t of;
 	int res;
 
-	do {
-		CHECK(io_uring_wait_cqe_timeout(&ring, &cqe, &ts) == 0);
-		of = io_uring_cqe_get_data64(cqe);
-		res = cqe->res;
-		io_uring_cqe_seen(&ring, cqe);
-	} while (of != tag);
+	do
+		res = next_result(&of);
+	while (of != tag);
 	return res;
 }
 

@@ -158,6 +158,17 @@ bool accept_show(Words *words, const char *choices)
 	usage_error("'" + words->take("") + "': " + choices + " is expected");
 }
 
+// The one link of that number.
+std::vector<Link> link_of(Netlink &nl, uint64_t id, const std::string &command)
+{
+	std::vector<Link> links = dump<Link>(nl, RCHAR_CMD_LINK_GET);
+
+	keep(&links, [id](const Link &l) { return l.id == id; });
+	if (links.empty())
+		throw Failure(EXIT_NONE, command + ": there is no link " + id_text(id));
+	return links;
+}
+
 void command_link(Words words, const Options &options)
 {
 	if (words.accept("reset")) {
@@ -174,15 +185,10 @@ void command_link(Words words, const Options &options)
 
 	words.end();
 	Netlink nl;
-	std::vector<Link> links = dump<Link>(nl, RCHAR_CMD_LINK_GET);
-	if (!one) {
-		print_table_of(links, options);
-		return;
-	}
-	keep(&links, [id](const Link &l) { return l.id == id; });
-	if (links.empty())
-		throw Failure(EXIT_NONE, "link show: there is no link " + id_text(id));
-	print_list(links, options);
+	if (one)
+		print_list(link_of(nl, id, "link show"), options);
+	else
+		print_table_of(dump<Link>(nl, RCHAR_CMD_LINK_GET), options);
 }
 
 // NAME, LINK or LINK/SESSION. Of digits alone: a link.
@@ -219,11 +225,7 @@ std::vector<Session> sessions_of(Netlink &nl, const Which &which)
 		throw Failure(EXIT_NONE, "session show: there is no session " +
 						 id_text(which.id->link) + "/" +
 						 std::to_string(*which.id->session));
-	std::vector<Link> links = dump<Link>(nl, RCHAR_CMD_LINK_GET);
-	keep(&links, [&](const Link &l) { return l.id == which.id->link; });
-	if (links.empty())
-		throw Failure(EXIT_NONE,
-			      "session show: there is no link " + id_text(which.id->link));
+	link_of(nl, which.id->link, "session show");  // it has no session
 	return sessions;
 }
 
