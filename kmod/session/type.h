@@ -26,7 +26,7 @@ struct rchar_session;
  *
  * @channel_create: set up &rchar_channel.priv of a channel that is being added. Process context.
  *	Returns 0, or a negative errno with the reason in the extack.
- * @channel_dead: wake programs that wait on a channel that is being deleted. Process context.
+ * @channel_dead: the channel is being deleted: wake programs that wait on it. Process context.
  * @channel_revoke: stop the access of peers to the channel's memory, if all sessions by which they
  *	had it are dead, before this returns. Process context.
  * @channel_free: drop &rchar_channel.priv. Called when the channel is deleted, and again when the

@@ -273,7 +273,7 @@ static void region_leaves(struct rchar_region *region)
 }
 
 /**
- * rchar_region_channel_dead() - wake all pollers of a deleted channel's files
+ * rchar_region_channel_dead() - count the pages as leaving, and wake all pollers
  * @channel: the channel
  */
 void rchar_region_channel_dead(struct rchar_channel *channel)
