@@ -143,7 +143,7 @@ TEST(a_signal_in_a_large_write_loses_nothing)
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &it, NULL);
 	/* Where nothing is slow, few writes wait long enough to be interrupted. */
-	while (pos < 40 * PIECE || interrupted <= 3) {
+	while (pos < 1ull * rounds(40) * PIECE || interrupted <= 3) {
 		ssize_t n;
 
 		CHECK(pos < 4000ull * PIECE);
@@ -426,7 +426,7 @@ TEST(a_signal_in_a_large_read_loses_nothing)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &it, NULL);
-	while (pos < 100 * PIECE || interrupted <= 3) {
+	while (pos < 1ull * rounds(60) * PIECE || interrupted <= 3) {
 		/* Where nothing is slow, few reads wait long enough to be interrupted. */
 		CHECK(pos < 4000ull * PIECE);
 		n = read(r.fd, buf, sizeof(buf));

@@ -118,6 +118,13 @@ static inline int patience(void)
  */
 #define LONG_MS (120000 * patience())
 
+/* How often to do what is done so often only to meet a rare moment: less where all is slow. */
+static inline int rounds(int n)
+{
+	n /= patience();
+	return n > 2 ? n : 2;
+}
+
 /* Between two looks at what nothing tells of. Whoever sleeps elsewhere says what for. */
 static inline void test_pause(void)
 {
