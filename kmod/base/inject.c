@@ -97,6 +97,7 @@ static u32 delays_us[__RCHAR_DELAY_MAX];
 static const char *const delay_names[__RCHAR_DELAY_MAX] = {
 	[RCHAR_DELAY_CONCLUDE] = "delay_conclude",
 	[RCHAR_DELAY_REGISTER] = "delay_register",
+	[RCHAR_DELAY_DESTROY] = "delay_destroy",
 };
 
 /**

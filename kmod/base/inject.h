@@ -43,11 +43,13 @@ enum rchar_fault {
  * @RCHAR_DELAY_CONCLUDE: a rendezvous, after the writer has decided its outcome and before the
  *			  writer acts on the outcome
  * @RCHAR_DELAY_REGISTER: a batch of registrations, as if the peer took frames slowly
+ * @RCHAR_DELAY_DESTROY: a link, after the last user has left
  * @__RCHAR_DELAY_MAX: number of delays
  */
 enum rchar_delay {
 	RCHAR_DELAY_CONCLUDE,
 	RCHAR_DELAY_REGISTER,
+	RCHAR_DELAY_DESTROY,
 	__RCHAR_DELAY_MAX,
 };
 

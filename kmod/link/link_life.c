@@ -5,6 +5,7 @@
 #include "accept.h"
 #include "base/account.h"
 #include "base/backoff.h"
+#include "base/inject.h"
 #include "base/ledger.h"
 #include "base/notify.h"
 #include "cm.h"
@@ -263,9 +264,7 @@ static void destroy_work(struct work_struct *work)
 {
 	struct rchar_link *link = container_of(work, struct rchar_link, destroy_work);
 
-	mutex_lock(&rchar_links_lock);
-	rchar_links_del(link);
-	mutex_unlock(&rchar_links_lock);
+	rchar_inject_delay(RCHAR_DELAY_DESTROY);
 	/* The peer waits for the last ack: let the device send the ack before the disconnect. */
 	rchar_flows_flush(&link->traffic, msecs_to_jiffies(FLUSH_MS));
 	rchar_link_move(link, RCHAR_LINK_DYING, RCHAR_REASON_NONE);
@@ -276,6 +275,12 @@ static void destroy_work(struct work_struct *work)
 	rchar_link_for_each_lane(link, rchar_lane_fail, RCHAR_REASON_CLOSED);
 	rchar_link_fail_accepting(link, RCHAR_REASON_CLOSED);
 	wait_event(link->wait, all_gone(link));
+	/* Not earlier: who deletes a key waits for the lanes of all links in the table. Not later:
+	 * who walks the table may arm works, which the final cancels end.
+	 */
+	mutex_lock(&rchar_links_lock);
+	rchar_links_del(link);
+	mutex_unlock(&rchar_links_lock);
 	cancel_delayed_work_sync(&link->connect_work);
 	cancel_work_sync(&link->lanes_work);
 	cancel_work_sync(&link->up_work);
@@ -371,15 +376,23 @@ static void link_cut_attempt(struct rchar_link *link)
 /* Wait until a link that was cut has no connection. Returns 0 or -EINTR. */
 static int link_cut_wait(struct rchar_link *link)
 {
+	bool dying;
+
 	if (wait_event_killable(link->wait, all_gone(link)))
 		return -EINTR;
 	/* Sessions that the walk of link_cut() has missed. */
 	link->ops->cut(link, RCHAR_REASON_KEY_DELETED);
 	/* A link that was down tells its channels why it stays down. */
 	spin_lock_bh(&link->lock);
-	link->reason = RCHAR_REASON_KEY_DELETED;
-	link->reason_at = jiffies;
+	dying = link->state == RCHAR_LINK_DYING;
+	if (!dying) {
+		link->reason = RCHAR_REASON_KEY_DELETED;
+		link->reason_at = jiffies;
+	}
 	spin_unlock_bh(&link->lock);
+	/* Its end has been told. */
+	if (dying)
+		return 0;
 	rchar_notify_link(link);
 	if (link->initiator)
 		link->ops->state_changed(link);

@@ -154,6 +154,21 @@ deleting_a_key_ends_what_used_it() {
 	clean
 }
 
+# A link ends after the command that took its last channel. What its peer had is void all the same.
+deleting_a_key_waits_for_links_that_end() {
+	local delay=/sys/kernel/debug/rdma_char/delay_destroy
+
+	pair s stream "keys kb" "key kb"
+	until_true is_state s up b
+	on b "echo 60000000 >$delay; rchar del s"
+	until_true on b 'grep -qx "delayed 1" /sys/kernel/debug/rdma_char/objects'
+	[ "$(qps b)" != 0 ]
+	on b rchar key del kb
+	[ "$(qps b)" = 0 ]
+	on b "echo 0 >$delay; echo $(cat $dir/kb) | rchar key add kb -"
+	clean
+}
+
 a_deleted_key_of_our_own_is_eacces() {
 	pair s stream "keys kb" "key kb"
 	until_true is_state s up b
@@ -356,7 +371,7 @@ hostile_peers_get_nowhere() {
 	clean
 }
 
-plan 20
+plan 21
 run keys_are_added
 run the_right_key_opens_every_type
 run a_wrong_key_is_eacces
@@ -367,6 +382,7 @@ run names_are_not_told
 run show_tells_who_may_open
 run peers_have_names
 run deleting_a_key_ends_what_used_it
+run deleting_a_key_waits_for_links_that_end
 run a_deleted_key_of_our_own_is_eacces
 run set_keys_ends_only_who_lost_the_right
 run keys_rotate_under_64_sessions
