@@ -7,6 +7,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -18,6 +19,12 @@
 
 struct rchar_channel;
 struct rchar_type;
+
+/*
+ * How a program waits for its peer when only a fatal signal may end the wait: the host can suspend
+ * meanwhile. "Unsafe" is for lockdep: splice() calls with the lock of a pipe held.
+ */
+#define RCHAR_PROGRAM_WAITS (TASK_KILLABLE | TASK_FREEZABLE_UNSAFE)
 
 /* Halves that are shut. A bit that is set stays set. */
 #define RCHAR_SESSION_FIN_SENT	    0x01 /* this host writes no more */

@@ -50,7 +50,65 @@ struct call {
 void rchar_calls_init(struct rchar_calls *calls)
 {
 	INIT_LIST_HEAD(&calls->waiting);
-	sema_init(&calls->pieces, RCHAR_WIRE_PIECES_MAX);
+	calls->slots = RCHAR_WIRE_PIECES_MAX;
+	INIT_LIST_HEAD(&calls->line);
+}
+
+/* ---- slots for pieces ---- */
+
+/**
+ * struct in_line - a request that waits for a slot
+ * @entry: entry in rchar_calls.line; empty when the request has its slot
+ * @done: completed when the request has its slot
+ */
+struct in_line {
+	struct list_head entry;
+	struct completion done;
+};
+
+/* Hand a slot on, to who waits longest. The session lock is held. */
+static void slot_give(struct rchar_calls *calls)
+{
+	struct in_line *first = list_first_entry_or_null(&calls->line, struct in_line, entry);
+
+	if (first) {
+		list_del_init(&first->entry);
+		complete(&first->done);
+	} else {
+		calls->slots++;
+	}
+}
+
+/* Take a slot if there is one; while others wait, there is none. */
+static bool slot_take(struct rchar_session *s, struct rchar_calls *calls, struct in_line *in_line)
+{
+	bool taken;
+
+	spin_lock_bh(&s->lock);
+	taken = calls->slots;
+	if (taken)
+		calls->slots--;
+	else if (in_line)
+		list_add_tail(&in_line->entry, &calls->line);
+	spin_unlock_bh(&s->lock);
+	return taken;
+}
+
+/* Returns 0 or -EINTR. */
+static int slot_wait(struct rchar_session *s, struct rchar_calls *calls)
+{
+	struct in_line in_line = { .done = COMPLETION_INITIALIZER_ONSTACK(in_line.done) };
+
+	if (slot_take(s, calls, &in_line) ||
+	    !wait_for_completion_state(&in_line.done, RCHAR_PROGRAM_WAITS))
+		return 0;
+	spin_lock_bh(&s->lock);
+	if (list_empty(&in_line.entry))
+		slot_give(calls);
+	else
+		list_del(&in_line.entry);
+	spin_unlock_bh(&s->lock);
+	return -EINTR;
 }
 
 /* ---- send ---- */
@@ -105,7 +163,7 @@ int rchar_calls_execute(struct rchar_session *s, struct rchar_calls *calls,
 	ret = call_queue(s, calls, &call, txb);
 	if (ret)
 		return ret;
-	if (wait_for_completion_killable(&call.done)) {
+	if (wait_for_completion_state(&call.done, RCHAR_PROGRAM_WAITS)) {
 		spin_lock_bh(&s->lock);
 		list_del_init(&call.entry);
 		spin_unlock_bh(&s->lock);
@@ -174,7 +232,7 @@ static struct call *piece_send(struct rchar_session *s, struct rchar_calls *call
 
 	if (!piece) {
 		rchar_txbuf_put(txb);
-		goto err_up;
+		goto err_slot;
 	}
 	init_completion(&piece->done);
 	INIT_LIST_HEAD(&piece->entry);
@@ -185,8 +243,10 @@ static struct call *piece_send(struct rchar_session *s, struct rchar_calls *call
 	if (!ret)
 		return piece;
 	piece_free(piece);
-err_up:
-	up(&calls->pieces);
+err_slot:
+	spin_lock_bh(&s->lock);
+	slot_give(calls);
+	spin_unlock_bh(&s->lock);
 	return ERR_PTR(ret);
 }
 
@@ -195,7 +255,7 @@ static ssize_t piece_wait(struct call *piece, struct iov_iter *iter)
 {
 	size_t got;
 
-	if (wait_for_completion_killable(&piece->done))
+	if (wait_for_completion_state(&piece->done, RCHAR_PROGRAM_WAITS))
 		return -EINTR;
 	if (piece->error)
 		return piece->error;
@@ -247,11 +307,11 @@ static int pieces_build(struct rchar_session *s, struct pieces *p, u64 offset,
 }
 
 /* May another piece be under way? If none of this request is, wait until it may. */
-static int pieces_slot(struct rchar_calls *calls, const struct pieces *p)
+static int pieces_slot(struct rchar_session *s, struct rchar_calls *calls, const struct pieces *p)
 {
-	if (!p->nr)
-		return down_killable(&calls->pieces);
-	return down_trylock(&calls->pieces) ? -EAGAIN : 0;
+	if (p->nr)
+		return slot_take(s, calls, NULL) ? 0 : -EAGAIN;
+	return slot_wait(s, calls);
 }
 
 /* Send pieces until enough are under way. Returns 0 or the error that ends the request. */
@@ -266,7 +326,7 @@ static int pieces_send(struct rchar_session *s, struct rchar_calls *calls, struc
 		if (!p->next)
 			ret = pieces_build(s, p, offset, iter, len, write);
 		if (!ret)
-			ret = pieces_slot(calls, p);
+			ret = pieces_slot(s, calls, p);
 		if (ret)
 			break;
 		piece = piece_send(s, calls, p->next, p->next_len, write);
@@ -347,7 +407,7 @@ static void call_end(struct call *call, int error)
 	list_del_init(&call->entry);
 	call->error = error;
 	if (call->calls)
-		up(&call->calls->pieces);
+		slot_give(call->calls);
 	if (call->abandoned)
 		piece_free(call);
 	else

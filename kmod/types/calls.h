@@ -7,7 +7,6 @@
 #define RCHAR_CALLS_H
 
 #include <linux/list.h>
-#include <linux/semaphore.h>
 #include <linux/types.h>
 #include "proto/frame.h"
 
@@ -19,12 +18,14 @@ struct rchar_session;
  * struct rchar_calls - calls of one session that wait for their RESULT
  * @waiting: list of &struct call, oldest first; session lock
  * @last: id of the last call; session lock
- * @pieces: counts down the reads and writes that wait
+ * @slots: so many more pieces of reads and writes may be under way; session lock
+ * @line: requests that wait for a slot, in their order; session lock
  */
 struct rchar_calls {
 	struct list_head waiting;
 	u32 last;
-	struct semaphore pieces;
+	unsigned int slots;
+	struct list_head line;
 };
 
 void rchar_calls_init(struct rchar_calls *calls);

@@ -325,7 +325,7 @@ void rchar_transfer_start(struct rchar_transfer *t, struct kiocb *iocb)
  */
 int rchar_transfer_wait(struct rchar_transfer *t)
 {
-	if (wait_for_completion_killable(&t->done))
+	if (wait_for_completion_state(&t->done, RCHAR_PROGRAM_WAITS))
 		return -EINTR;
 	return t->io.error;
 }

@@ -196,6 +196,42 @@ a_large_region_is_replaced() {
 	on b rchar del half
 }
 
+# The freezer waits for all programs, as for those that wait for another host: for a region, for the
+# result of a call, and, as there are two at once, for the room to make a call.
+a_host_suspends_while_programs_wait() {
+	local fd key pid pids=()
+
+	[ -e /sys/power/pm_test ] || skip "this kernel cannot suspend"
+	key=$(rchar key gen)
+	rchar key add k - <<<"$key"
+	on b "echo $key | rchar key add k -"
+	on b rchar add plain memory listen 10.0.0.2 size 8m recovery-timeout 300s
+	on b rchar add sealed memory listen 10.0.0.2 size 8m keys k encrypt on recovery-timeout 300s
+	rchar -w $limit add plain memory connect 10.0.0.2 recovery-timeout 300s
+	rchar -w $limit add sealed memory connect 10.0.0.2 key k encrypt on recovery-timeout 300s
+	exec 4</dev/rchar/plain 5</dev/rchar/sealed 6<&5
+	for fd in 4 5; do dd bs=1 count=1 <&$fd >/tmp/read 2>/dev/null; done
+	on b vm-netem loss 100%
+	for fd in 4 5 6; do
+		dd bs=1M count=1 <&$fd >/tmp/read.$fd 2>/dev/null &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do until_true grep -q '^State:.D' "/proc/$pid/status"; done
+	echo 1 >/sys/module/suspend/parameters/pm_test_delay
+	echo freezer >/sys/power/pm_test
+	echo freeze >/sys/power/state
+	echo none >/sys/power/pm_test
+	on b vm-netem
+	for pid in "${pids[@]}"; do wait "$pid"; done
+	for fd in 4 5 6; do head -c 1048576 /dev/zero | cmp - /tmp/read.$fd; done
+	exec 4<&- 5<&- 6<&-
+	rm /tmp/read*
+	rchar del plain
+	rchar del sealed
+	rchar key del k
+	on b 'rchar del plain; rchar del sealed; rchar key del k'
+}
+
 rchar_perf_measures() {
 	local work
 
@@ -390,7 +426,7 @@ importers_come_and_go_while_the_link_breaks() {
 	rchar del shared
 }
 
-plan 26
+plan 27
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -415,6 +451,7 @@ run deleted_under_load
 run module_of_the_exporter_unloaded_under_load
 run a_large_region
 run a_large_region_is_replaced
+run a_host_suspends_while_programs_wait
 run priority_is_a_share_of_the_link
 run importer_restarted_under_load
 finish
