@@ -287,7 +287,7 @@ a_port_that_goes_down_is_noticed_at_once() {
 	echo before >&8
 	# Soft-RoCE that cannot send something breaks the connection by itself.
 	until_true grep -q before /tmp/got
-	until_true eval '[ "$(rchar -j link | grep -o "\"unacked_frames\":0" | wc -l)" = 2 ]'
+	until_true eval '! rchar -j link | grep -q "\"unacked_frames\":[1-9]"'
 	ip link set dummy7 down
 	# The log, as the reason of the link is soon that of the next attempt.
 	until_true eval '[ "$(dmesg | grep -c "down, port-down")" -ge $((told + 2)) ]'
@@ -536,15 +536,16 @@ peer_restart_resets_open_sessions() {
 outage() { network loss 100%; }
 
 a_long_path_is_known() {
-	local host
+	local host lanes
 
 	long_path 50ms
 	rchar add far stream listen 10.0.0.1
 	on b rchar -w $limit add far stream connect 10.0.0.1
+	lanes=$(on b cat /sys/module/rdma_char/parameters/lanes)
 	for host in a b; do
 		until_true eval '[ "$(counter $host "rchar -j link" rtt_ns)" -ge 100000000 ]'
 		# And each end reads as much at once as the other answers.
-		until_true eval '[ "$(counter $host "rchar -j link" reads)" = 16 ]'
+		until_true eval '[ "$(counter $host "rchar -j link" reads)" = $((16 * lanes)) ]'
 	done
 	network_as_before
 	clean
