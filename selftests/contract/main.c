@@ -318,15 +318,15 @@ static bool wanted(const struct test *t, const char *list)
 	return !list || strstr(list, t->file);
 }
 
-/* All, or those whose whole name is in the list. */
-static bool asked_for(const char *name, const char *tests)
+/* Is the whole name in the list? */
+static bool is_in(const char *name, const char *tests)
 {
 	size_t len = strlen(name);
 
 	for (const char *p = tests; (p = strstr(p, name)); p += len)
 		if ((p == tests || p[-1] == ',') && (!p[len] || p[len] == ','))
 			return true;
-	return !*tests;
+	return false;
 }
 
 static int count(const char *list)
@@ -380,20 +380,23 @@ static void list_tests(const char *list)
 			printf("%s %s\n", t->file, t->name);
 }
 
-/* contract [-c CHAPTER,...] [-t TEST,...] [-l]: all tests, or some; -l only names them. */
+/* contract [-c CHAPTER,...] [-t TEST,...] [-x TEST,...] [-l]: all, some, or all but some; -l names them. */
 int main(int argc, char **argv)
 {
-	const char *list = NULL, *tests = "";
+	const char *list = NULL, *tests = "", *without = "";
 	bool only_list = false;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "c:t:l")) != -1) {
+	while ((opt = getopt(argc, argv, "c:t:x:l")) != -1) {
 		switch (opt) {
 		case 'c':
 			list = optarg;
 			break;
 		case 't':
 			tests = optarg;
+			break;
+		case 'x':
+			without = optarg;
 			break;
 		case 'l':
 			only_list = true;
@@ -413,7 +416,7 @@ int main(int argc, char **argv)
 	for (const struct test *t = test_program.tests; t; t = t->next) {
 		if (!wanted(t, list))
 			continue;
-		if (asked_for(t->name, tests))
+		if ((!*tests || is_in(t->name, tests)) && !is_in(t->name, without))
 			run(t);
 		else
 			test_result(true, t->name, " # SKIP not asked for");

@@ -92,7 +92,7 @@ no_link_ends() {
 settle() {
 	local end=$((SECONDS + 2 * ${VM_PATIENCE:-1}))
 
-	until no_link_ends || [ $SECONDS -ge $end ]; do sleep 0.05; done
+	until no_link_ends || [ $SECONDS -ge $end ]; do nap 50; done
 }
 
 # What a test prints becomes diagnostic lines, shown when it fails.
@@ -166,16 +166,31 @@ restore() {
 	done
 }
 
-# until_true COMMAND... - poll a condition; no bare sleeps.
+# nap MS - less than a second. In an emulated machine a program costs more than this may be worth: it
+# is read() of what nobody ever writes.
+ksft_never=$(mktemp -u)
+mkfifo "$ksft_never"
+exec {ksft_silence}<>"$ksft_never"
+rm "$ksft_never"
+nap() {
+	local seconds
+
+	printf -v seconds '0.%03d' "$1"
+	read -rt "$seconds" -u "$ksft_silence" || true
+}
+
+# until_true COMMAND... - poll a condition; no bare sleeps. What takes long is asked more rarely, as the
+# questions take the time of what they wait for.
 until_true() {
-	local end=$((SECONDS + limit))
+	local end=$((SECONDS + limit)) ms=50
 
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || {
 			echo "never true in $limit s: $*" >&9
 			return 1
 		}
-		sleep 0.05
+		nap $ms
+		ms=$((ms < 200 ? ms * 5 / 4 : 200))
 	done
 }
 

@@ -29,4 +29,4 @@ fi
 # Beside other load, a round trip in this machine takes as long as one over a long path; what then
 # happens to large writes is tested in life.sh.
 echo 0 >/sys/module/rdma_char/parameters/copy_rtt
-exec contract ${VM_TEST:+-t "$VM_TEST"} "$@"
+exec contract ${VM_TEST:+-t "$VM_TEST"} ${VM_WITHOUT:+-x "$VM_WITHOUT"} "$@"
