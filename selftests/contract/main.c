@@ -380,7 +380,10 @@ static void list_tests(const char *list)
 			printf("%s %s\n", t->file, t->name);
 }
 
-/* contract [-c CHAPTER,...] [-t TEST,...] [-x TEST,...] [-l]: all, some, or all but some; -l names them. */
+/*
+ * contract [-c CHAPTER,...] [-t TEST,...] [-x TEST,...] [-l]: all tests, or some, or all but those
+ * of -x; -l only names them.
+ */
 int main(int argc, char **argv)
 {
 	const char *list = NULL, *tests = "", *without = "";
