@@ -67,13 +67,13 @@ start_honest() {
 	honest+=" $!"
 }
 stop_honest() {
+	until_true test -s /tmp/honest -o -e /tmp/broken || fail "no honest traffic came through"
 	touch /tmp/stop
 	# Both end after the file that they are at, or one waits for the other.
 	# shellcheck disable=SC2086 # words
 	until_true eval '! kill -0 '${honest% *}' 2>/dev/null || ! kill -0 '${honest#* }' 2>/dev/null' ||
 		fail "honest traffic stands still"
 	[ ! -e /tmp/broken ] || fail "honest traffic was touched"
-	[ -s /tmp/honest ] || fail "no honest traffic came through"
 	echo "honest files $(wc -l </tmp/honest)"
 }
 

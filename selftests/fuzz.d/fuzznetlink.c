@@ -25,7 +25,7 @@
 #include "linux/rdma_char.h"
 
 #define ANSWER_MS 30000 /* later than this is a finding */
-#define SLOW_MS	  10000
+#define SLOW_MS	  30000
 
 static const enum who crew[] = { WHO_ROOT,  WHO_ROOT,	WHO_ROOT,   WHO_NOBODY,
 				 WHO_NETNS, WHO_USERNS, WHO_MONITOR };
