@@ -4,6 +4,7 @@
 #include <linux/jhash.h>
 #include <linux/random.h>
 #include "base/addr.h"
+#include "base/inject.h"
 #include "link.h"
 #include "psk.h"
 
@@ -23,10 +24,14 @@ static u32 initiated_key(const struct sockaddr_storage *peer,
 			    hash_seed);
 }
 
-/* Links of peers: by the id on the wire. With a key, their addresses may change. */
-static u32 accepted_key(u64 id)
+/*
+ * Links of peers: by the id on the wire, which a peer may choose again from each of its addresses.
+ * With a key, there is one link of an id, and its addresses may change.
+ */
+static u32 accepted_key(u64 id, const struct rchar_psk *psk, const struct sockaddr_storage *peer)
 {
-	return jhash_2words(id, id >> 32, hash_seed);
+	return jhash_3words(id, id >> 32, psk ? 0 : rchar_addr_hash_host(peer, hash_seed),
+			    hash_seed);
 }
 
 static int add_to_table(struct rchar_link *link)
@@ -41,7 +46,7 @@ static int add_to_table(struct rchar_link *link)
 		return ret;
 	hash_add(links, &link->entry,
 		 link->initiator ? initiated_key(&link->peer, &link->settings) :
-				   accepted_key(link->id));
+				   accepted_key(link->id, link->psk, &link->peer));
 	return 0;
 }
 
@@ -139,13 +144,19 @@ struct rchar_link *rchar_links_find_initiated(const struct rchar_endpoint *ends)
  */
 struct rchar_link *rchar_links_find_accepted(const struct rchar_endpoint *ends, u64 id)
 {
-	struct rchar_link *link;
+	struct rchar_link *link, *found = NULL;
+	unsigned int walked = 0;
 
 	lockdep_assert_held(&rchar_links_lock);
-	hash_for_each_possible(links, link, entry, accepted_key(id))
-		if (is_accepted(link, ends, id) && link_take(link))
-			return link;
-	return NULL;
+	hash_for_each_possible(links, link, entry, accepted_key(id, ends->psk, &ends->peer)) {
+		walked++;
+		if (is_accepted(link, ends, id) && link_take(link)) {
+			found = link;
+			break;
+		}
+	}
+	rchar_inject_walked(walked);
+	return found;
 }
 
 /**

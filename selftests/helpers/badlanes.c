@@ -4,6 +4,7 @@
  * Documentation/protocol.rst says of them.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "peer.h"
 
@@ -156,6 +157,42 @@ static void too_many(void)
 		hang_up(&c[i]);
 }
 
+static bool has_gid(int last)
+{
+	char command[120];
+
+	snprintf(command, sizeof(command),
+		 "grep -qs ffff:0a00:00%02x /sys/class/infiniband/*/ports/1/gids/*", last);
+	return !system(command);
+}
+
+#define ADDRESSES 24
+
+/* An id is the peer's choice: the same one from each address is a link of each. */
+static void one_id(void)
+{
+	struct rchar_wire_privdata r;
+	struct conn c[ADDRESSES];
+	char address[32];
+	int i;
+
+	good_request(&r);
+	for (i = 0; i < ADDRESSES; i++) {
+		shell("ip addr add 10.0.0.%d/24 dev net0", 100 + i);
+		/* The device knows it a little later. */
+		EVENTUALLY(has_gid(100 + i));
+		snprintf(address, sizeof(address), "10.0.0.%d", 100 + i);
+		peer_source = address;
+		connect_with(&c[i], &r);
+	}
+	peer_source = NULL;
+	result("links_of_one_id_are_found_at_once", longest_walk() < ADDRESSES / 2);
+	for (i = 0; i < ADDRESSES; i++) {
+		hang_up(&c[i]);
+		shell("ip addr del 10.0.0.%d/24 dev net0", 100 + i);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct rchar_wire_privdata r;
@@ -176,5 +213,6 @@ int main(int argc, char **argv)
 	wrong_epoch();
 	alone();
 	too_many();
+	one_id();
 	return test_program.failed != 0;
 }

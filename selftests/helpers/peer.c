@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *peer_addr;
+const char *peer_addr, *peer_source;
 bool peer_is_patient;
 int links_made;
 
@@ -40,6 +40,11 @@ long shell_number(const char *text)
 		bail(text);
 	pclose(p);
 	return n;
+}
+
+long longest_walk(void)
+{
+	return shell_number("sed -n 's/^longest_walk //p' /sys/kernel/debug/rdma_char/objects");
 }
 
 static void post_recv(struct conn *c, uint64_t i)
@@ -156,18 +161,21 @@ void good_reply(struct rchar_wire_privdata *r, const struct rchar_wire_privdata 
 /* Everything that a request needs. */
 void dial_prepare(struct conn *c)
 {
-	struct addrinfo *ai;
+	struct addrinfo *ai, *from = NULL;
 
 	memset(c, 0, sizeof(*c));
 	c->events = rdma_create_event_channel();
 	if (getaddrinfo(peer_addr, "7471", NULL, &ai) ||
+	    (peer_source && getaddrinfo(peer_source, NULL, NULL, &from)) ||
 	    rdma_create_id(c->events, &c->id, NULL, RDMA_PS_TCP) ||
-	    rdma_resolve_addr(c->id, NULL, ai->ai_addr, 20000) ||
+	    rdma_resolve_addr(c->id, from ? from->ai_addr : NULL, ai->ai_addr, 20000) ||
 	    next_event(c, LONG_MS) != RDMA_CM_EVENT_ADDR_RESOLVED ||
 	    rdma_resolve_route(c->id, 20000) ||
 	    next_event(c, LONG_MS) != RDMA_CM_EVENT_ROUTE_RESOLVED)
 		bail("resolve");
 	freeaddrinfo(ai);
+	if (from)
+		freeaddrinfo(from);
 	setup_qp(c);
 }
 
@@ -437,17 +445,23 @@ void accept_well(struct conn *c, const char *port)
 }
 
 /* Session 1. */
-void send_open(struct conn *c, const char *name, int type, uint32_t max_message)
+void fill_open(struct conn *c, struct frame *f, uint32_t session, const char *name, int type,
+	       uint32_t max_message)
 {
-	struct rchar_wire_open *o;
-	struct frame f;
+	struct rchar_wire_open *o = (void *)f->payload;
 
-	fill(c, &f, RCHAR_OP_OPEN, 1, sizeof(*o));
-	o = (void *)f.payload;
+	fill(c, f, RCHAR_OP_OPEN, session, sizeof(*o));
 	memset(o, 0, sizeof(*o));
 	o->type = type;
 	o->max_message = htole32(max_message);
 	strcpy((char *)o->name, name);
+}
+
+void send_open(struct conn *c, const char *name, int type, uint32_t max_message)
+{
+	struct frame f;
+
+	fill_open(c, &f, 1, name, type, max_message);
 	send_frame(c, &f);
 }
 

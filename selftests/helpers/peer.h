@@ -52,8 +52,9 @@ struct frame {
 };
 
 extern const char *peer_addr;
-extern bool peer_is_patient; /* waits for receive buffers, for as long as it takes */
-extern int links_made;	     /* of their own ids */
+extern const char *peer_source; /* the address to connect from; NULL: any */
+extern bool peer_is_patient;	/* waits for receive buffers, for as long as it takes */
+extern int links_made;		/* of their own ids */
 
 /* Between two looks at a completion queue: what comes is answered at once. */
 static inline void cq_pause(void)
@@ -66,6 +67,8 @@ void bail(const char *what);
 void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The number that a command prints. */
 long shell_number(const char *text);
+/* Most entries of one list that the module has looked at, of those that a peer makes long. */
+long longest_walk(void);
 int next_event(struct conn *c, int ms);
 void good_request(struct rchar_wire_privdata *r);
 void good_reply(struct rchar_wire_privdata *r, const struct rchar_wire_privdata *request);
@@ -89,6 +92,8 @@ void connect_with(struct conn *c, const struct rchar_wire_privdata *request);
 void link_up(struct conn *c, struct rchar_wire_privdata *next);
 void connect_well(struct conn *c);
 void accept_well(struct conn *c, const char *port);
+void fill_open(struct conn *c, struct frame *f, uint32_t session, const char *name, int type,
+	       uint32_t max_message);
 void send_open(struct conn *c, const char *name, int type, uint32_t max_message);
 bool rdma_by(struct conn *c, int opcode, void *mem, const struct ibv_mr *mr, uint32_t key,
 	     uint64_t addr, uint32_t len);
