@@ -8,6 +8,7 @@
 #include <linux/math64.h>
 #include <linux/slab.h>
 #include "base/account.h"
+#include "base/inject.h"
 #include "base/ledger.h"
 #include "grant.h"
 #include "link/lane.h"
@@ -203,6 +204,11 @@ static void drop_region(struct rchar_export *export)
 		rchar_txbuf_put(spare);
 }
 
+static bool uses_keys(const struct rchar_export *export)
+{
+	return !list_empty(&export->with_keys);
+}
+
 /* Returns true if that was the last session. */
 static bool leave(struct rchar_export *export)
 {
@@ -228,16 +234,21 @@ static void release_common(struct rchar_grant *grant, struct rchar_account *acco
  */
 static void export_revoke(struct rchar_export *export)
 {
+	struct rchar_channel *channel = export->session->channel;
 	struct rchar_grant *grant = export->grant;
 
 	if (!grant)
 		return;
 	mutex_lock(&grant->leaving);
-	if (export->uses && leave(export)) {
-		rchar_grant_revoke(grant);
-		release_common(grant, export->session->link->account);
+	if (uses_keys(export)) {
+		if (leave(export)) {
+			rchar_grant_revoke(grant);
+			release_common(grant, export->session->link->account);
+		}
+		spin_lock_bh(&channel->lock);
+		list_del_init(&export->with_keys);
+		spin_unlock_bh(&channel->lock);
 	}
-	WRITE_ONCE(export->uses, false);
 	mutex_unlock(&grant->leaving);
 }
 
@@ -363,6 +374,7 @@ static int export_create(struct rchar_session *s)
 
 	lockdep_assert_held(&s->channel->lock);
 	rchar_ledger_add(RCHAR_OBJ_EXPORT);
+	INIT_LIST_HEAD(&export->with_keys);
 	export->session = s;
 	export->region = rchar_region_of(s->channel);
 	rchar_region_get(export->region);
@@ -379,7 +391,7 @@ static void export_free(struct rchar_session *s)
 	 * Without a link it uses no keys: see discard_keys(). That may be in a soft interrupt. With
 	 * one, its work has let it leave: others that still leave need not be waited for.
 	 */
-	if (WARN_ON_ONCE(s->link && READ_ONCE(export->uses)))
+	if (WARN_ON_ONCE(s->link && uses_keys(export)))
 		export_revoke(export);
 	WARN_ON_ONCE(export->turn.inside || !list_empty(&export->turn.entry));
 	if (export->grant)
@@ -450,9 +462,9 @@ static void discard_keys(struct rchar_export *export, struct rchar_link *link)
 {
 	lockdep_assert_held(&export->session->channel->lock);
 	/* If it is the last one, it was the first one, too: others could not leave meanwhile. */
-	if (export->uses && rchar_grant_leave(export->grant))
+	if (uses_keys(export) && rchar_grant_leave(export->grant))
 		release_common(export->grant, link->account);
-	export->uses = false;
+	list_del_init(&export->with_keys);
 }
 
 /* Choose, for a new session, what this kernel executes, and hold what that needs. */
@@ -474,7 +486,7 @@ static enum rchar_reason export_begin(struct rchar_session *s, struct rchar_link
 		export->grant = rchar_grant_join(region, rchar_link_flow(link, hdr->session));
 		if (!export->grant)
 			return RCHAR_REASON_NO_MEMORY;
-		export->uses = true;
+		list_add_tail(&export->with_keys, &region->with_keys);
 	}
 	reason = hold_for_peer(s, link, lane);
 	if (reason)
@@ -573,33 +585,39 @@ static enum rchar_frame_error export_fin(struct rchar_session *s)
 }
 
 /*
- * Find dead sessions that use keys: up to @max, each with a reference. A peer chooses how many
- * sessions there are, and each call walks over those that are done.
+ * Find dead sessions that use keys: up to @max, each with a reference. There are none once the
+ * channel has dropped its region.
  */
 static unsigned int dead_with_keys(struct rchar_channel *channel, struct rchar_session **found,
 				   unsigned int max)
 {
-	struct rchar_session *s;
-	unsigned int n = 0;
+	unsigned int n = 0, walked = 0;
+	struct rchar_region *region;
+	struct rchar_export *export;
 
 	spin_lock_bh(&channel->lock);
-	list_for_each_entry(s, &channel->sessions, channel_entry) {
-		struct rchar_export *export = rchar_session_priv(s);
+	region = rchar_region_of(channel);
+	if (!region)
+		goto out;
+	list_for_each_entry(export, &region->with_keys, with_keys) {
+		struct rchar_session *s = export->session;
 
-		if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD && READ_ONCE(export->uses) &&
-		    kref_get_unless_zero(&s->ref))
+		walked++;
+		if (READ_ONCE(s->state) == RCHAR_SESSION_DEAD && kref_get_unless_zero(&s->ref))
 			found[n++] = s;
 		if (n == max)
 			break;
 	}
+out:
 	spin_unlock_bh(&channel->lock);
+	rchar_inject_walked(walked);
 	return n;
 }
 
 /*
  * Let the sessions that died before this call leave. After the return, their peers do not access
  * the region, unless by other sessions. New sessions, which may come and end all the time, are
- * behind these in the list, so as many as there are now include them.
+ * behind these in &rchar_region.with_keys, so as many as there are now include them.
  */
 static void export_channel_revoke(struct rchar_channel *channel)
 {

@@ -3,6 +3,7 @@
 #ifndef RCHAR_EXPORT_H
 #define RCHAR_EXPORT_H
 
+#include <linux/list.h>
 #include <linux/sizes.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -39,8 +40,10 @@ struct rchar_session;
  *	    @grant. Only the thread that accepts, and then @work, use it.
  * @spare: reads by calls: an answer for which there would be no memory, or NULL; session lock
  * @grant: the keys, with a reference; NULL when this kernel executes reads and writes
- * @uses: the session has joined @grant, and has not left it. Written with &rchar_grant.leaving
- *	  held, or by the thread that accepts.
+ * @with_keys: entry of &rchar_region.with_keys while the session uses @grant: from when it has
+ *	       joined until it has left and the keys, if it was the last one, are invalid; lock
+ *	       of the channel. Only the thread that accepts and, with &rchar_grant.leaving held,
+ *	       whoever makes it leave change that.
  * @told: the &rchar_grant.generation that the peer was last told; only @work
  */
 struct rchar_export {
@@ -53,7 +56,7 @@ struct rchar_export {
 	bool claims;
 	struct rchar_txbuf *spare;
 	struct rchar_grant *grant;
-	bool uses;
+	struct list_head with_keys;
 	u32 told;
 };
 

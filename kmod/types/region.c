@@ -148,6 +148,7 @@ static struct rchar_region *region_create(u64 size, u32 access, u32 atomics)
 	INIT_WORK(&region->free_work, region_free_work);
 	spin_lock_init(&region->lock);
 	hash_init(region->grants);
+	INIT_LIST_HEAD(&region->with_keys);
 	init_waitqueue_head(&region->wait);
 	region->size = size;
 	region->access = access;

@@ -8,6 +8,7 @@
 
 #include <linux/hashtable.h>
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -38,6 +39,8 @@ struct rchar_type;
  * @executing: grants with keys of @executor, which can execute operations now
  * @executor: &rchar_limits.executor of the device that executes, or of the last one
  * @grants: &rchar_grant.entry, by flow; lock of the channel
+ * @with_keys: &rchar_export.with_keys, oldest first; lock of the channel. No more than the backlog,
+ *	       however many sessions of the channel are dead.
  * @leaving: the channel is deleted; set before it drops its reference
  * @wait: pollers that wait for rings or for the delete of the channel
  * @free_work: frees the region in process context
@@ -56,6 +59,7 @@ struct rchar_region {
 	u32 executing;
 	u32 executor;
 	DECLARE_HASHTABLE(grants, 8);
+	struct list_head with_keys;
 	bool leaving;
 	wait_queue_head_t wait;
 	struct work_struct free_work;
