@@ -531,5 +531,6 @@ int rchar_netlink_init(void)
  */
 void rchar_netlink_exit(void)
 {
+	rchar_notify_init(NULL);
 	genl_unregister_family(&family);
 }

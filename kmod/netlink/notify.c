@@ -7,27 +7,32 @@
 #include "session/channel.h"
 #include "session/session.h"
 
+/* NULL from when the module unloads: the numbers of its group may soon be another family's. */
 static const struct genl_family *family;
 
 /* Tell the monitors, by ENOBUFS from their sockets, that they miss an event. */
 static void lose_event(struct net *net)
 {
-	genl_set_err(family, net, 0, 0, -ENOBUFS);
+	const struct genl_family *f = READ_ONCE(family);
+
+	if (f)
+		genl_set_err(f, net, 0, 0, -ENOBUFS);
 }
 
 /* An event, to be filled in; NULL when no monitor listens or without memory. */
 static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, size_t size, void **hdr)
 {
+	const struct genl_family *f = READ_ONCE(family);
 	struct sk_buff *skb;
 
-	if (!genl_has_listeners(family, net, 0))
+	if (!f || !genl_has_listeners(f, net, 0))
 		return NULL;
 	skb = genlmsg_new(size, GFP_ATOMIC);
 	if (!skb) {
 		lose_event(net);
 		return NULL;
 	}
-	*hdr = genlmsg_put(skb, 0, 0, family, 0, cmd);
+	*hdr = genlmsg_put(skb, 0, 0, f, 0, cmd);
 	if (*hdr)
 		return skb;
 	nlmsg_free(skb);
@@ -37,13 +42,15 @@ static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, size_t s
 /* Send an event, or drop it when filling it in has failed. */
 static void end_event(struct net *net, struct sk_buff *skb, void *hdr, int ret)
 {
-	if (ret) {
+	const struct genl_family *f = READ_ONCE(family);
+
+	if (ret || !f) {
 		nlmsg_free(skb);
 		lose_event(net);
 		return;
 	}
 	genlmsg_end(skb, hdr);
-	genlmsg_multicast_netns(family, net, skb, 0, 0, GFP_ATOMIC);
+	genlmsg_multicast_netns(f, net, skb, 0, 0, GFP_ATOMIC);
 }
 
 /**
@@ -110,10 +117,11 @@ void rchar_notify_key(struct rchar_psk *psk, enum rchar_cmd cmd)
 }
 
 /**
- * rchar_notify_init() - set the family for events; before the family is registered
- * @f: the family; its first multicast group is the monitors' group
+ * rchar_notify_init() - set the family for events
+ * @f: the family, before it is registered; its first multicast group is the monitors' group. NULL,
+ *     before it is unregistered: there are no more events.
  */
 void rchar_notify_init(const struct genl_family *f)
 {
-	family = f;
+	WRITE_ONCE(family, f);
 }
