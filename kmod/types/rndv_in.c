@@ -279,7 +279,9 @@ static void rndv_in_wait_out(struct rchar_rndv_in *b, struct rchar_transfer *t)
 		return;
 	lane = rchar_flow_get_lane(b->session->flow);
 	if (lane) {
-		rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
+		/* If it is done now, this may be a new lane, which never had the READ. */
+		if (!completion_done(&t->done))
+			rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
 		rchar_lane_put(lane);
 	}
 	wait_for_completion(&t->done);

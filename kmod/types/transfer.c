@@ -2,6 +2,7 @@
 #include "transfer.h"
 #include <linux/fs.h>
 #include <linux/mm.h>
+#include <linux/nodemask.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
@@ -21,11 +22,13 @@ static struct workqueue_struct *transfer_wq;
 
 /*
  * Runs transfers that a function moves, and that may so wait for the peer. No work on this queue
- * may wait for another: RUN_MAX of them are fewer than the queue runs at once, on each of four
- * nodes (wq_update_node_max_active() in kernel/workqueue.c).
+ * may wait for another: there are never more than the queue runs at once on one node. Since 6.9 a
+ * node has a share of the queue, by its processors (wq_update_node_max_active() in
+ * kernel/workqueue.c); the nodes are taken to have as many each.
  */
 #define RUN_MAX 128
 static struct workqueue_struct *run_wq;
+static int run_max;
 static atomic_t running;
 
 /* May sleep if @dirty is set. Must not run in a soft interrupt if @t->mm_held is set. */
@@ -356,7 +359,7 @@ static void run_work(struct work_struct *work)
  */
 bool rchar_transfer_run(struct rchar_transfer *t, struct kiocb *iocb, rchar_transfer_move *move)
 {
-	if (atomic_inc_return(&running) > RUN_MAX) {
+	if (atomic_inc_return(&running) > run_max) {
 		atomic_dec(&running);
 		return false;
 	}
@@ -375,7 +378,8 @@ bool rchar_transfer_run(struct rchar_transfer *t, struct kiocb *iocb, rchar_tran
 int rchar_transfer_init(void)
 {
 	transfer_wq = alloc_workqueue("rchar_transfer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	run_wq = alloc_workqueue("rchar_run", WQ_UNBOUND, RUN_MAX * 4);
+	run_max = min_t(int, RUN_MAX, WQ_MAX_ACTIVE / num_online_nodes());
+	run_wq = alloc_workqueue("rchar_run", WQ_UNBOUND, run_max * num_online_nodes());
 	if (transfer_wq && run_wq)
 		return 0;
 	rchar_transfer_exit();
