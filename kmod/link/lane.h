@@ -176,6 +176,7 @@ struct rchar_onesided_wr {
  * @busy: work requests in the send queue
  * @used: length of @busy
  * @reads: how many of @used are READs or atomic operations
+ * @reads_moved_at: jiffies when @reads was zero last, or one of them completed
  * @reads_max: limit of @reads: how many the peer answers at once
  * @inflight: bytes of @busy: [0] READs and atomic operations, [1] WRITEs
  * @yield_until: get_jiffies_64(): until then, frames of programs probably follow requests, so @busy
@@ -190,6 +191,7 @@ struct rchar_lane_onesided {
 	struct list_head busy;
 	unsigned int used;
 	unsigned int reads;
+	unsigned long reads_moved_at;
 	unsigned int reads_max;
 	struct rchar_inflight inflight[2];
 	u64 yield_until;

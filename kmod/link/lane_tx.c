@@ -341,10 +341,11 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
  * rchar_lane_tx_stuck_ms() - get the time since the send queue last made progress
  * @lane: the lane
  *
- * A peer may send frames and nevertheless accept none, by answering receiver-not-ready for ever.
+ * A peer may send frames and nevertheless accept none, by answering receiver-not-ready for ever. Or
+ * it accepts frames and answers no READ: on iWARP, requests behind a READ complete before it.
  *
  * Context: any but hard interrupt, without &rchar_sq.lock.
- * Return: milliseconds; 0 when the send queue is empty.
+ * Return: milliseconds, the longer one of both; 0 when the send queue is empty.
  */
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
 {
@@ -353,6 +354,8 @@ unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
 	spin_lock_bh(lane->sq.lock);
 	if (lane->sq.used)
 		ms = jiffies_to_msecs(jiffies - lane->sq.moved_at);
+	if (lane->onesided.reads)
+		ms = max(ms, jiffies_to_msecs(jiffies - lane->onesided.reads_moved_at));
 	spin_unlock_bh(lane->sq.lock);
 	return ms;
 }

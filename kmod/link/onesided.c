@@ -312,7 +312,10 @@ static void onesided_unpost(struct rchar_lane *lane, struct rchar_onesided_wr *r
 	onesided_unmap(r, lane);
 	onesided_put_wr(lane, r);
 	lane->onesided.used--;
-	lane->onesided.reads -= !io->write;
+	if (!io->write) {
+		lane->onesided.reads--;
+		lane->onesided.reads_moved_at = jiffies;
+	}
 	rchar_inflight_done(&lane->onesided.inflight[io->write], r->bytes);
 	rchar_sq_end(&lane->sq);
 	io->outstanding--;
@@ -349,7 +352,8 @@ static u32 onesided_post_one(struct rchar_lane *lane, struct rchar_io *io)
 	rchar_sq_begin(&lane->sq);
 	list_move_tail(&r->entry, &lane->onesided.busy);
 	lane->onesided.used++;
-	lane->onesided.reads += !io->write;
+	if (!io->write && !lane->onesided.reads++)
+		lane->onesided.reads_moved_at = jiffies;
 	r->bytes = len;
 	rchar_inflight_queued(&lane->onesided.inflight[io->write], len);
 	io->outstanding++;
