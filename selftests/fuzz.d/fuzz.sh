@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# fuzz.sh WHAT SEED SECONDS - one of the fuzzers (peer, netlink, calls) in one machine that
-# is both ends. 'selftests/fuzz' boots it. The log of the last inputs is kept in /root/save.
+# fuzz.sh SEED SECONDS WHAT... - fuzzers (peer, netlink, calls), one after the other, in one
+# machine that is both ends. 'selftests/fuzz' boots it. The log of the last inputs is kept in
+# /root/save.
 . lib/ksft.sh
-what=$1 seed=$2 seconds=$3
+seed=$1 seconds=$2
+shift 2
 mkdir -p /root/save
-log=/root/save/$what.log
 short=(open-timeout 300ms recovery-timeout 1s linger 300ms)
-failed=0
 fail() { echo "FAILED: $*"; failed=1; }
 
 # A channel of each type, and one that connects to it. What exists is left as it is.
@@ -62,16 +62,15 @@ start_honest() {
 	rchar add honest-l stream listen 10.0.0.1
 	rchar -w 60 add honest-c stream connect 10.0.0.1/honest-l
 	honest_writer &
-	honest=$!
+	programs=($!)
 	honest_reader &
-	honest+=" $!"
+	programs+=($!)
 }
 stop_honest() {
 	until_true test -s /tmp/honest -o -e /tmp/broken || fail "no honest traffic came through"
 	touch /tmp/stop
 	# Both end after the file that they are at, or one waits for the other.
-	# shellcheck disable=SC2086 # words
-	until_true eval '! kill -0 '${honest% *}' 2>/dev/null || ! kill -0 '${honest#* }' 2>/dev/null' ||
+	until_true eval '! kill -0 '"${programs[0]}"' 2>/dev/null || ! kill -0 '"${programs[1]}"' 2>/dev/null' ||
 		fail "honest traffic stands still"
 	[ ! -e /tmp/broken ] || fail "honest traffic was touched"
 	echo "honest files $(wc -l </tmp/honest)"
@@ -90,10 +89,15 @@ traffic() { # CHANNEL COMMAND...
 }
 start_traffic() {
 	traffic f-stream-l dd if=/dev/rchar/f-stream-l of=/dev/null bs=64k &
-	traffic f-stream-c dd if=/dev/zero of=/dev/rchar/f-stream-c bs=300k count=20 &
+	programs=($!)
+	traffic f-stream-c dd if=/dev/zero of=/dev/rchar/f-stream-c bs=300k count=20 conv=nocreat &
+	programs+=($!)
 	traffic f-message-l dd if=/dev/rchar/f-message-l of=/dev/null bs=64k &
-	traffic f-message-c dd if=/dev/zero of=/dev/rchar/f-message-c bs=3000 count=200 &
-	traffic f-memory-c dd if=/dev/zero of=/dev/rchar/f-memory-c bs=30000 count=30 conv=notrunc,fsync &
+	programs+=($!)
+	traffic f-message-c dd if=/dev/zero of=/dev/rchar/f-message-c bs=3000 count=200 conv=nocreat &
+	programs+=($!)
+	traffic f-memory-c dd if=/dev/zero of=/dev/rchar/f-memory-c bs=30000 count=30 conv=nocreat,notrunc,fsync &
+	programs+=($!)
 }
 disturb() {
 	local n=0
@@ -115,47 +119,68 @@ tell_console() {
 	done 2>/dev/null
 }
 
-add_fuzzed || fail "channels could not be made"
-tell_console &
-teller=$!
-case $what in
-peer)
-	# Half of the links that fuzzpeer makes use this key: 32 bytes, 0 to 31.
-	echo AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= | rchar key add fuzz
-	add_encrypted
-	add_called
-	start_honest
-	fuzzpeer --seed "$seed" --seconds "$seconds" --log "$log" 10.0.0.1 ;;
-calls)
-	fuzzcalls --seed "$seed" --seconds "$seconds" --log "$log" ;;
-netlink)
-	start_traffic 2>/dev/null
-	disturb &
-	disturber=$!
-	fuzznetlink --seed "$seed" --seconds "$seconds" --log "$log" ;;
-*)
-	echo "FAILED: no fuzzer '$what'"; exit 2 ;;
-esac >/tmp/out 2>&1
-ret=$?
-grep -v '^inputs ' /tmp/out
-[ $ret = 0 ] || fail "fuzz$what ended with $ret"
-[ "$what" != peer ] || stop_honest
-touch /tmp/stop
-# It makes channels, and the device, until it ends.
-[ "$what" != netlink ] || wait "$disturber"
-kill $teller
+try() { # WHAT
+	local what=$1 log=/root/save/$1.log failed=0 teller ret
 
-# The module still does what it should.
-timeout 30 rchar version >/dev/null || fail "the module does not answer"
-for name in ns-0 ns-1 ns-2; do
-	rchar del $name 2>/dev/null
+	rm -f /tmp/stop /tmp/honest /tmp/broken
+	programs=()
+	add_fuzzed || fail "channels could not be made"
+	tell_console &
+	teller=$!
+	case $what in
+	peer)
+		# Half of the links that fuzzpeer makes use this key: 32 bytes, 0 to 31.
+		echo AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8= | rchar key add fuzz
+		add_encrypted
+		add_called
+		start_honest
+		fuzzpeer --seed "$seed" --seconds "$seconds" --log "$log" 10.0.0.1 ;;
+	calls)
+		fuzzcalls --seed "$seed" --seconds "$seconds" --log "$log" ;;
+	netlink)
+		start_traffic 2>/dev/null
+		disturb &
+		disturber=$!
+		fuzznetlink --seed "$seed" --seconds "$seconds" --log "$log" ;;
+	*)
+		echo "FAILED: no fuzzer '$what'"; exit 2 ;;
+	esac >/tmp/out 2>&1
+	ret=$?
+	grep -v '^inputs ' /tmp/out
+	[ $ret = 0 ] || fail "fuzz$what ended with $ret"
+	[ "$what" != peer ] || stop_honest
+	touch /tmp/stop
+	# It makes channels, and the device, until it ends.
+	[ "$what" != netlink ] || wait "$disturber"
+	kill $teller
+	still_works
+	# Who waited for what no longer exists.
+	[ ${#programs[@]} = 0 ] || wait "${programs[@]}"
+	sed -n "s/^inputs /inputs $what /p" /tmp/out
+	echo "ended $what $failed"
+	return $failed
+}
+
+# The module still does what it should, and the next fuzzer begins where the first one did.
+still_works() {
+	local name
+
+	timeout 30 rchar version >/dev/null || fail "the module does not answer"
+	for name in ns-0 ns-1 ns-2; do
+		rchar del $name 2>/dev/null
+	done
+	timeout 60 rchar del all || fail "'rchar del all'"
+	[ -z "$(rchar)" ] || fail "channels are left: $(rchar)"
+	rchar add after stream listen 10.0.0.1
+	rchar -w 60 add afterwards stream connect 10.0.0.1/after || fail "no connection afterwards"
+	[ "$(rio write /dev/rchar/afterwards 1 100000 & timeout 60 rio read /dev/rchar/after 1; wait $!)" = 100000 ] ||
+		fail "no bytes afterwards"
+	rchar del all
+	rchar key del fuzz 2>/dev/null
+}
+
+any_failed=0
+for what in "$@"; do
+	try "$what" || any_failed=1
 done
-timeout 60 rchar del all || fail "'rchar del all'"
-[ -z "$(rchar)" ] || fail "channels are left: $(rchar)"
-rchar add after stream listen 10.0.0.1
-rchar -w 60 add afterwards stream connect 10.0.0.1/after || fail "no connection afterwards"
-[ "$(rio write /dev/rchar/afterwards 1 100000 & timeout 60 rio read /dev/rchar/after 1; wait)" = 100000 ] ||
-	fail "no bytes afterwards"
-rchar del all
-grep '^inputs ' /tmp/out
-[ $failed = 0 ]
+[ $any_failed = 0 ]
