@@ -566,7 +566,7 @@ TEST(a_killed_program_leaves_nothing_pinned)
 	pid_t pid;
 
 	regions(&far, &near, "size 1m");
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < rounds(5); i++) {
 		pid = fork();
 		if (pid == 0) {
 			struct iocb io[32], *p[32];

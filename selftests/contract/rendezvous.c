@@ -222,7 +222,7 @@ TEST(a_half_close_ends_a_large_write)
 /* What it had written comes, and perhaps some of the rest, in order; and then the end. */
 TEST(a_killed_writer_sends_what_it_could)
 {
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < rounds(4); i++) {
 		struct call c = { 0 };
 		struct reader r;
 		int status;
@@ -473,7 +473,7 @@ TEST(a_killed_reader_leaves_the_rest)
 	int status, srv;
 	pid_t pid;
 
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < rounds(4); i++) {
 		new_pair(&c.fd, &srv, "stream", "window 1m", "window 1m");
 		pid = fork();
 		if (pid == 0) {

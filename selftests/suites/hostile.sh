@@ -11,7 +11,8 @@ rchar add share stream listen 10.0.0.1 window 1m
 rchar add mvictim message listen 10.0.0.1 window 64k max-message 32k
 rchar add honest stream listen 10.0.0.1
 rchar -w $limit add good stream connect 10.0.0.1/honest
-(while :; do cat /bin/busybox; done) >/dev/rchar/good 2>/dev/null &
+# With a pause after each file: without one, it takes most of the machine.
+(while :; do cat /bin/busybox; nap 400; done) >/dev/rchar/good 2>/dev/null &
 traffic=$!
 (
 	rm -f /tmp/broken
@@ -39,6 +40,7 @@ printf untouched | dd of=/dev/rchar/ro conv=notrunc 2>/dev/null
 			dd if=/dev/rchar/far bs=4096 skip=20 count=1 2>/dev/null | grep -q "^honest $n" ||
 			touch /tmp/broken-importer
 		echo . >>/tmp/imports
+		nap 200
 	done
 ) &
 importer=$!
