@@ -342,10 +342,12 @@ void rchar_lane_tx_stage(struct rchar_lane *lane, struct rchar_txbuf *txb, u32 a
  * @lane: the lane
  *
  * A peer may send frames and nevertheless accept none, by answering receiver-not-ready for ever. Or
- * it accepts frames and answers no READ: on iWARP, requests behind a READ complete before it.
+ * the peer accepts frames and answers no READ: on iWARP, what is sent after a READ may complete
+ * before it. Elsewhere all completes in order.
  *
  * Context: any but hard interrupt, without &rchar_sq.lock.
- * Return: milliseconds, the longer one of both; 0 when the send queue is empty.
+ * Return: milliseconds without a completion, or on iWARP without one of a READ, whichever is
+ * longer; 0 when the send queue is empty.
  */
 unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
 {
@@ -354,7 +356,7 @@ unsigned int rchar_lane_tx_stuck_ms(struct rchar_lane *lane)
 	spin_lock_bh(lane->sq.lock);
 	if (lane->sq.used)
 		ms = jiffies_to_msecs(jiffies - lane->sq.moved_at);
-	if (lane->onesided.reads)
+	if (lane->limits.iwarp && lane->onesided.reads)
 		ms = max(ms, jiffies_to_msecs(jiffies - lane->onesided.reads_moved_at));
 	spin_unlock_bh(lane->sq.lock);
 	return ms;

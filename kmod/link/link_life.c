@@ -102,7 +102,7 @@ static void link_connect_work(struct work_struct *work)
 		return;
 	}
 	link->attempt++;
-	/* That of the attempt before would find no slot free, and fail the lanes of this one. */
+	/* Of the attempt before, it would find no slot free, and fail the lanes of this one. */
 	cancel_work_sync(&link->lanes_work);
 	reason = connect_lane(link, 0);
 	if (reason && rchar_link_move(link, RCHAR_LINK_DOWN, reason))

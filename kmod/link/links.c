@@ -26,7 +26,7 @@ static u32 initiated_key(const struct sockaddr_storage *peer,
 
 /*
  * Links of peers: by the id on the wire, which a peer may choose again from each of its addresses.
- * With a key, there is one link of an id, and its addresses may change.
+ * With a key, the addresses of a link may change, and few links have the same id: is_accepted().
  */
 static u32 accepted_key(u64 id, const struct rchar_psk *psk, const struct sockaddr_storage *peer)
 {
