@@ -7,25 +7,33 @@
 #include "session/channel.h"
 #include "session/session.h"
 
-/* NULL from when the module unloads: the numbers of its group may soon be another family's. */
+/* RCU. NULL once the module begins to unload: another family may get the number of its group. */
 static const struct genl_family *family;
 
 /* Tell the monitors, by ENOBUFS from their sockets, that they miss an event. */
 static void lose_event(struct net *net)
 {
-	const struct genl_family *f = READ_ONCE(family);
+	const struct genl_family *f;
 
+	rcu_read_lock();
+	f = READ_ONCE(family);
 	if (f)
 		genl_set_err(f, net, 0, 0, -ENOBUFS);
+	rcu_read_unlock();
 }
 
 /* An event, to be filled in; NULL when no monitor listens or without memory. */
 static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, size_t size, void **hdr)
 {
-	const struct genl_family *f = READ_ONCE(family);
+	const struct genl_family *f;
 	struct sk_buff *skb;
+	bool heard;
 
-	if (!f || !genl_has_listeners(f, net, 0))
+	rcu_read_lock();
+	f = READ_ONCE(family);
+	heard = f && genl_has_listeners(f, net, 0);
+	rcu_read_unlock();
+	if (!heard)
 		return NULL;
 	skb = genlmsg_new(size, GFP_ATOMIC);
 	if (!skb) {
@@ -42,15 +50,18 @@ static struct sk_buff *begin_event(struct net *net, enum rchar_cmd cmd, size_t s
 /* Send an event, or drop it when filling it in has failed. */
 static void end_event(struct net *net, struct sk_buff *skb, void *hdr, int ret)
 {
-	const struct genl_family *f = READ_ONCE(family);
+	const struct genl_family *f;
 
+	rcu_read_lock();
+	f = READ_ONCE(family);
 	if (ret || !f) {
 		nlmsg_free(skb);
 		lose_event(net);
-		return;
+	} else {
+		genlmsg_end(skb, hdr);
+		genlmsg_multicast_netns(f, net, skb, 0, 0, GFP_ATOMIC);
 	}
-	genlmsg_end(skb, hdr);
-	genlmsg_multicast_netns(f, net, skb, 0, 0, GFP_ATOMIC);
+	rcu_read_unlock();
 }
 
 /**
@@ -119,9 +130,13 @@ void rchar_notify_key(struct rchar_psk *psk, enum rchar_cmd cmd)
 /**
  * rchar_notify_init() - set the family for events
  * @f: the family, before it is registered; its first multicast group is the monitors' group. NULL,
- *     before it is unregistered: there are no more events.
+ *     before it is unregistered: after the return there are no more events.
+ *
+ * Context: process.
  */
 void rchar_notify_init(const struct genl_family *f)
 {
 	WRITE_ONCE(family, f);
+	if (!f)
+		synchronize_rcu();
 }
