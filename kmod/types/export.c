@@ -617,13 +617,17 @@ out:
 /*
  * Let the sessions that died before this call leave. After the return, their peers do not access
  * the region, unless by other sessions. New sessions, which may come and end all the time, are
- * behind these in &rchar_region.with_keys, so as many as there are now include them.
+ * added at the tail of &rchar_region.with_keys: visiting as many as use keys now reaches all of
+ * those.
  */
 static void export_channel_revoke(struct rchar_channel *channel)
 {
-	unsigned int i, n, left = READ_ONCE(channel->nr_sessions);
 	struct rchar_session *found[32];
+	unsigned int i, n, left;
 
+	spin_lock_bh(&channel->lock);
+	left = channel->nr_importers;
+	spin_unlock_bh(&channel->lock);
 	for (; left; left -= n) {
 		n = dead_with_keys(channel, found, min_t(unsigned int, left, ARRAY_SIZE(found)));
 		if (!n)

@@ -279,7 +279,7 @@ static void rndv_in_wait_out(struct rchar_rndv_in *b, struct rchar_transfer *t)
 		return;
 	lane = rchar_flow_get_lane(b->session->flow);
 	if (lane) {
-		/* If it is done now, this may be a new lane, which never had the READ. */
+		/* If it is done by now, this is probably a new lane, which never had the READ. */
 		if (!completion_done(&t->done))
 			rchar_lane_fail(lane, RCHAR_REASON_TIMEOUT);
 		rchar_lane_put(lane);

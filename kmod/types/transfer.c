@@ -22,9 +22,9 @@ static struct workqueue_struct *transfer_wq;
 
 /*
  * Runs transfers that a function moves, and that may so wait for the peer. No work on this queue
- * may wait for another: there are never more than the queue runs at once on one node. Since 6.9 a
- * node has a share of the queue, by its processors (wq_update_node_max_active() in
- * kernel/workqueue.c); the nodes are taken to have as many each.
+ * may wait for another. Since 6.9 a node has a share of the queue, by its processors
+ * (wq_update_node_max_active() in kernel/workqueue.c). If all nodes have as many, there are never
+ * more works than such a share.
  */
 #define RUN_MAX 128
 static struct workqueue_struct *run_wq;
@@ -377,9 +377,11 @@ bool rchar_transfer_run(struct rchar_transfer *t, struct kiocb *iocb, rchar_tran
  */
 int rchar_transfer_init(void)
 {
+	int nodes = max(1, num_node_state(N_CPU));
+
 	transfer_wq = alloc_workqueue("rchar_transfer", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	run_max = min_t(int, RUN_MAX, WQ_MAX_ACTIVE / num_online_nodes());
-	run_wq = alloc_workqueue("rchar_run", WQ_UNBOUND, run_max * num_online_nodes());
+	run_max = min_t(int, RUN_MAX, WQ_MAX_ACTIVE / nodes);
+	run_wq = alloc_workqueue("rchar_run", WQ_UNBOUND, run_max * nodes);
 	if (transfer_wq && run_wq)
 		return 0;
 	rchar_transfer_exit();
