@@ -174,6 +174,7 @@ void rchar_inject_init(void)
 
 	dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
 	debugfs_create_file("objects", 0400, dir, NULL, &objects_fops);
+	debugfs_create_u32("longest_walk", 0600, dir, &longest_walk);
 	init_faults();
 	init_limits();
 	for (i = 0; i < __RCHAR_DELAY_MAX; i++)

@@ -150,6 +150,7 @@ static void keys(void)
 
 	r = import(&c, ro);
 	end_many(&c, ro);
+	forget_walks();
 	if (system("rchar session kill $(rchar -j session | tr '{' '\\n' | "
 		   "sed -n 's/\"link\":\"\\([0-9a-f]*\\)\",\"session\":1,.*\"initiator\":false.*/\\1/p' | "
 		   "tail -n1)/1"))

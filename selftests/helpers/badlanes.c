@@ -171,10 +171,10 @@ static bool last_is_known(void)
 {
 	char command[160];
 
-	snprintf(
-		command, sizeof(command),
-		"cd /sys/class/infiniband/*/ports/1/gids && grep -qs ffff:0a00:00%02x [0-9] [0-9][0-9]",
-		100 + ADDRESSES - 1);
+	snprintf(command, sizeof(command),
+		 "for d in /sys/class/infiniband/*/ports/1/gids; do"
+		 " grep -qs ffff:0a00:00%02x $d/[0-9] $d/[0-9][0-9] && exit; done; false",
+		 100 + ADDRESSES - 1);
 	return !system(command);
 }
 
@@ -187,6 +187,7 @@ static void one_id(void)
 	int i;
 
 	good_request(&r);
+	forget_walks();
 	change_addresses("add");
 	EVENTUALLY(last_is_known());
 	for (i = 0; i < ADDRESSES; i++) {

@@ -44,7 +44,12 @@ long shell_number(const char *text)
 
 long longest_walk(void)
 {
-	return shell_number("sed -n 's/^longest_walk //p' /sys/kernel/debug/rdma_char/objects");
+	return shell_number("cat /sys/kernel/debug/rdma_char/longest_walk");
+}
+
+void forget_walks(void)
+{
+	shell("echo 0 >/sys/kernel/debug/rdma_char/longest_walk");
 }
 
 static void post_recv(struct conn *c, uint64_t i)

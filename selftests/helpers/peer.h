@@ -67,8 +67,9 @@ void bail(const char *what);
 void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The number that a command prints. */
 long shell_number(const char *text);
-/* Most entries of one list that the module has looked at, of those that a peer makes long. */
+/* Most entries of one list that the module has looked at since, of those that a peer makes long. */
 long longest_walk(void);
+void forget_walks(void);
 int next_event(struct conn *c, int ms);
 void good_request(struct rchar_wire_privdata *r);
 void good_reply(struct rchar_wire_privdata *r, const struct rchar_wire_privdata *request);
