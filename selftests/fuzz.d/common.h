@@ -20,7 +20,7 @@ struct shared {
 	atomic_int stop;
 	atomic_int findings;
 	char known[64][48];	/* keys of findings that were printed */
-	atomic_ulong count[16]; /* what a fuzzer counts beside */
+	atomic_ulong count[20]; /* what a fuzzer counts beside */
 };
 
 struct options {

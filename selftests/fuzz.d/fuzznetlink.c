@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include "linux/rdma_char.h"
 
-#define ANSWER_MS 30000 /* later than this is a finding */
+#define ANSWER_MS 60000 /* later than this is a finding */
 #define SLOW_MS	  30000
 
 static const enum who crew[] = { WHO_ROOT,  WHO_ROOT,	WHO_ROOT,   WHO_NOBODY,
