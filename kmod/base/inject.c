@@ -84,7 +84,6 @@ static int objects_show(struct seq_file *seq, void *unused)
 		seq_printf(seq, "%s %u\n", rchar_ledger_name(kind), rchar_ledger_count(kind));
 	seq_printf(seq, "held %llu\n", rchar_account_held());
 	seq_printf(seq, "lingering %llu\n", rchar_account_lingering());
-	seq_printf(seq, "longest_walk %u\n", READ_ONCE(longest_walk));
 	seq_printf(seq, "delayed %d\n", atomic_read(&nr_delayed));
 	return 0;
 }

@@ -8,9 +8,9 @@
  * limit makes soft-RoCE behave like an adapter that can do less; the folder "limits" has one file
  * for each. It is for lanes that are created after it was set.
  *
- * The file "objects" counts the objects that are alive and the bytes held for peers. Its
- * longest_walk is the largest number of list entries that one lookup for a peer visited, and
- * delayed the number of tasks that sleep in a delay now.
+ * The file "objects" counts the objects that are alive and the bytes held for peers. Its line
+ * "delayed" is the number of tasks that sleep in a delay now. The file "longest_walk" is the
+ * largest number of list entries that one lookup for a peer visited since a test wrote 0 to it.
  */
 #ifndef RCHAR_INJECT_H
 #define RCHAR_INJECT_H

@@ -302,7 +302,25 @@ static const char *const chapters[] = { "open",	 "stream", "rendezvous", "messag
 					"ready", "uring",  "fault",	 "control",
 					"end",	 "memory", NULL };
 
-#define NR_SHARED 7 /* channels that all tests use */
+struct leftovers {
+	bool sessions;
+	int channels;
+};
+
+/* One program, after each test: in a slow machine, programs take more time than most tests. */
+static struct leftovers look_around(void)
+{
+	static const char none[] = "\"sessions\":0";
+	struct leftovers left = { 0 };
+
+	for (const char *p = output_of("exec rchar -j"); (p = strstr(p, ",\"waiting\":")); p++) {
+		left.channels++;
+		left.sessions |= strncmp(p - strlen(none), none, strlen(none)) != 0;
+	}
+	return left;
+}
+
+static int nr_shared; /* channels that all tests use */
 
 static void add_channels(void)
 {
@@ -313,37 +331,21 @@ static void add_channels(void)
 	sh("rchar -w 300 add wrong stream connect 10.0.0.1");
 	sh("rchar add nobody stream connect 10.0.0.1:9 open-timeout 500ms");
 	sh("rchar add slow stream connect 10.0.0.1:9");
-}
-
-struct leftovers {
-	bool sessions;
-	int channels; /* beside those that all tests use */
-};
-
-/* One program, after each test: in a slow machine, programs take more time than most tests. */
-static struct leftovers look_around(void)
-{
-	struct leftovers left = { .channels = -NR_SHARED };
-
-	for (const char *p = output_of("exec rchar -j"); (p = strstr(p, ",\"waiting\":")); p++) {
-		left.channels++;
-		left.sessions |= strncmp(p - strlen("\"sessions\":0"), "\"sessions\":0",
-					 strlen("\"sessions\":0")) != 0;
-	}
-	return left;
+	nr_shared = look_around().channels;
 }
 
 /* Whatever a test left behind is not the next one's. */
 static void clean_up(void)
 {
 	struct leftovers left = look_around();
+	bool channels = left.channels != nr_shared;
 
-	if (left.channels)
+	if (channels)
 		(void)!system(
 			"for c in $(rchar | awk '/^[^ ]/ { print $1 }' | tr -d :); do case $c in"
 			" srv|cli|msrv|mcli|wrong|nobody|slow) ;; *) rchar del $c ;; esac; done");
 	/* Most end by themselves. */
-	if ((left.channels || left.sessions) && !BECOMES_WITHIN(5000, !look_around().sessions))
+	if ((channels || left.sessions) && !BECOMES_WITHIN(5000, !look_around().sessions))
 		(void)!system("for s in $(rchar session | sed -n 's/:.*//p');"
 			      " do rchar session kill $s; done 2>/dev/null");
 }

@@ -40,6 +40,12 @@ add_called() {
 	done
 }
 
+# Programs that run beside a fuzzer.
+start() { # COMMAND...
+	"$@" &
+	programs+=($!)
+}
+
 # Bytes that must come through, one file after the other.
 honest_writer() {
 	local n=0
@@ -61,10 +67,8 @@ honest_reader() {
 start_honest() {
 	rchar add honest-l stream listen 10.0.0.1
 	rchar -w 60 add honest-c stream connect 10.0.0.1/honest-l
-	honest_writer &
-	programs=($!)
-	honest_reader &
-	programs+=($!)
+	start honest_writer
+	start honest_reader
 }
 stop_honest() {
 	[ -s /tmp/honest ] || fail "no honest traffic came through"
@@ -88,16 +92,11 @@ traffic() { # CHANNEL COMMAND...
 	done
 }
 start_traffic() {
-	traffic f-stream-l dd if=/dev/rchar/f-stream-l of=/dev/null bs=64k &
-	programs=($!)
-	traffic f-stream-c dd if=/dev/zero of=/dev/rchar/f-stream-c bs=300k count=20 conv=nocreat &
-	programs+=($!)
-	traffic f-message-l dd if=/dev/rchar/f-message-l of=/dev/null bs=64k &
-	programs+=($!)
-	traffic f-message-c dd if=/dev/zero of=/dev/rchar/f-message-c bs=3000 count=200 conv=nocreat &
-	programs+=($!)
-	traffic f-memory-c dd if=/dev/zero of=/dev/rchar/f-memory-c bs=30000 count=30 conv=nocreat,notrunc,fsync &
-	programs+=($!)
+	start traffic f-stream-l dd if=/dev/rchar/f-stream-l of=/dev/null bs=64k
+	start traffic f-stream-c dd if=/dev/zero of=/dev/rchar/f-stream-c bs=300k count=20 conv=nocreat
+	start traffic f-message-l dd if=/dev/rchar/f-message-l of=/dev/null bs=64k
+	start traffic f-message-c dd if=/dev/zero of=/dev/rchar/f-message-c bs=3000 count=200 conv=nocreat
+	start traffic f-memory-c dd if=/dev/zero of=/dev/rchar/f-memory-c bs=30000 count=30 conv=nocreat,notrunc,fsync
 }
 disturb() {
 	local n=0

@@ -433,6 +433,7 @@ static const struct {
 	int count;
 	const char *key;
 } wanted[] = {
+	{ GOOD, "no good connection" },
 	{ KEYED, "no connection with the key" },
 	{ SEALED, "no sealed frame" },
 };
@@ -509,8 +510,6 @@ int main(int argc, char **argv)
 	for (i = 0; i <= last; i++)
 		printf("%s %lu%s", names[i], atomic_load(&shared->count[i]),
 		       i == last ? "\n" : ", ");
-	if (!atomic_load(&shared->count[GOOD]))
-		finding("no good connection", "at all");
 	for (i = 0; i < (int)NR_WANTED; i++)
 		if (!atomic_load(&shared->count[wanted[i].count]))
 			finding(wanted[i].key, "at all");

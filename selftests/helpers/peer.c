@@ -449,7 +449,6 @@ void accept_well(struct conn *c, const char *port)
 	send_frame(c, fill_ready(c, &f, no_mac));
 }
 
-/* Session 1. */
 void fill_open(struct conn *c, struct frame *f, uint32_t session, const char *name, int type,
 	       uint32_t max_message)
 {
@@ -462,6 +461,7 @@ void fill_open(struct conn *c, struct frame *f, uint32_t session, const char *na
 	strcpy((char *)o->name, name);
 }
 
+/* Session 1. */
 void send_open(struct conn *c, const char *name, int type, uint32_t max_message)
 {
 	struct frame f;
