@@ -8,7 +8,7 @@
 /* Bytes that are sealed with the lock held once. */
 #define SEAL_MAX 16384
 
-/* For so long after a frame of a program that followed one-sided requests, more are expected. */
+/* For so long after a frame that a lane should have yielded to, more are expected. */
 #define YIELD_FOR HZ
 
 /**
@@ -176,6 +176,28 @@ static struct rchar_txbuf *pad_frame(struct rchar_lane *lane)
 	return txb;
 }
 
+/* Is the next frame a small message that follows frames of sessions that send more? */
+static bool small_behind_bulk(struct rchar_flow *flow, const struct rchar_lane *lane,
+			      const struct rchar_txbuf *txb)
+{
+	return lane->tx.used && txb->hdr.len <= RCHAR_WIRE_SMALL && !txb->sent &&
+	       rchar_turns_behind(&flow->turns, &sender_of(flow, txb)->turn);
+}
+
+/* Later ones should not wait so long for what they follow. */
+static void yield_before(struct rchar_flow *flow, struct rchar_lane *lane,
+			 const struct rchar_txbuf *txb)
+{
+	if (!rchar_hdr_takes_window(&txb->hdr))
+		return;
+	if (small_behind_bulk(flow, lane, txb)) {
+		lane->tx.yields = true;
+		lane->tx.yield_until = get_jiffies_64() + YIELD_FOR;
+	}
+	if (lane->onesided.used)
+		lane->onesided.yield_until = get_jiffies_64() + YIELD_FOR;
+}
+
 /*
  * The next frame with a sequence number, or a CREDIT instead. If the peer's next buffer is too
  * small for the frame, CREDITs use up the small buffers, and ask for large ones.
@@ -192,9 +214,8 @@ static struct rchar_txbuf *next_or_credit(struct rchar_flow *flow, struct rchar_
 	}
 	if (txb->hdr.len > RCHAR_WIRE_SMALL)
 		lane->tx.trim = 0;
+	yield_before(flow, lane, txb);
 	take_sequenced(flow, txb);
-	if (lane->onesided.used && rchar_hdr_takes_window(&txb->hdr))
-		lane->onesided.yield_until = get_jiffies_64() + YIELD_FOR;
 	if (rchar_inflight_wants_ping(&lane->tx.inflight))
 		lane->tx.wanted |= BIT(RCHAR_OP_PING);
 	lane->tx.want = flow->nr_unsent >= rchar_credits_total(&lane->tx.credit.tx);

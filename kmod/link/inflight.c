@@ -55,6 +55,18 @@ bool rchar_inflight_full(const struct rchar_inflight *inflight)
 }
 
 /**
+ * rchar_inflight_enough() - are there as many bytes in the send queue as keep the path busy?
+ * @inflight: the bytes in the send queue
+ * @bytes: at least so many
+ *
+ * Return: true when there are, whatever the device might make of more.
+ */
+bool rchar_inflight_enough(const struct rchar_inflight *inflight, u32 bytes)
+{
+	return queued_bytes(inflight) >= max_t(u64, bytes, inflight->path);
+}
+
+/**
  * rchar_inflight_limit() - how many bytes in the send queue are enough?
  * @inflight: the bytes in the send queue
  *

@@ -58,6 +58,7 @@ struct rchar_inflight {
 void rchar_inflight_init(struct rchar_inflight *inflight, u32 device);
 u32 rchar_inflight_limit(const struct rchar_inflight *inflight);
 bool rchar_inflight_full(const struct rchar_inflight *inflight);
+bool rchar_inflight_enough(const struct rchar_inflight *inflight, u32 bytes);
 void rchar_inflight_queued(struct rchar_inflight *inflight, u32 bytes);
 void rchar_inflight_done(struct rchar_inflight *inflight, u32 bytes);
 bool rchar_inflight_wants_ping(const struct rchar_inflight *inflight);

@@ -81,6 +81,10 @@ struct rchar_lane_ops {
  * @used: work requests for frames in the send queue
  * @inflight: bytes in the send queue. While there are enough, frames with a sequence number wait in
  *	      their flow, where a frame of another sender may still overtake them.
+ * @yields: small messages probably follow the large frames of others, so the send queue gets no
+ *	    more bytes than keep the path busy, or 128 KiB. Ends with the first completion after
+ *	    @yield_until, not by itself: two looks at the send queue find the same.
+ * @yield_until: get_jiffies_64()
  * @ping_late: the last PING followed one-sided requests, so its answer says nothing of the path
  * @unsignaled: bytes of the frames staged since the last signaled one
  * @wanted: set of BIT(op): control frames to send
@@ -104,6 +108,8 @@ struct rchar_lane_tx {
 	struct list_head posted;
 	u16 used;
 	struct rchar_inflight inflight;
+	u64 yield_until;
+	bool yields;
 	bool ping_late;
 	u32 unsignaled;
 	u32 wanted;

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Frames in the send queue of a lane. Callers hold &rchar_sq.lock unless stated otherwise. */
 #include "lane_priv.h"
+#include <linux/jiffies.h>
 #include <linux/sizes.h>
 #include "base/inject.h"
 #include "base/trace.h"
 #include "sealbuf.h"
+
+/*
+ * A lane that yields puts nothing behind two large frames in its send queue, unless the path needs
+ * more: one is sent while the completion of the other makes room.
+ */
+#define YIELD_BYTES (2 * SZ_64K)
 
 /* A frame that brings so many bytes together has a completion, so that the bytes are known soon. */
 #define SIGNAL_BYTES SZ_32K
@@ -27,12 +34,17 @@ bool rchar_lane_tx_room(struct rchar_lane *lane)
  * rchar_lane_tx_full() - check whether the send queue has enough bytes
  * @lane: the lane
  *
+ * While the lock is held, the answer changes only by what the caller does.
+ *
  * Return: true when frames with a sequence number should wait in their flow.
  */
 bool rchar_lane_tx_full(struct rchar_lane *lane)
 {
+	const struct rchar_lane_tx *tx = &lane->tx;
+
 	lockdep_assert_held(lane->sq.lock);
-	return rchar_inflight_full(&lane->tx.inflight);
+	return rchar_inflight_full(&tx->inflight) ||
+	       (tx->yields && rchar_inflight_enough(&tx->inflight, YIELD_BYTES));
 }
 
 static struct rchar_txbuf *idle_control(struct rchar_lane *lane)
@@ -419,6 +431,8 @@ void rchar_lane_tx_reap(struct rchar_lane *lane, struct rchar_txbuf *upto, struc
 			break;
 	}
 	rchar_inflight_done(&lane->tx.inflight, bytes);
+	if (lane->tx.yields)
+		lane->tx.yields = time_before64(get_jiffies_64(), lane->tx.yield_until);
 }
 
 /**

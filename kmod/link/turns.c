@@ -65,6 +65,18 @@ struct rchar_turn *rchar_turns_first(const struct rchar_turns *turns)
 }
 
 /**
+ * rchar_turns_behind() - has a sender sent less than others that sent meanwhile?
+ * @turns: the senders with frames
+ * @turn: the place of the sender
+ *
+ * Return: true when its virtual time is before the clock.
+ */
+bool rchar_turns_behind(const struct rchar_turns *turns, const struct rchar_turn *turn)
+{
+	return turn->time < turns->clock;
+}
+
+/**
  * rchar_turns_sent() - the sender whose turn it was has sent a frame
  * @turns: the senders with frames
  * @turn: the place of the sender
@@ -74,7 +86,7 @@ struct rchar_turn *rchar_turns_first(const struct rchar_turns *turns)
 void rchar_turns_sent(struct rchar_turns *turns, struct rchar_turn *turn, u32 bytes, bool more)
 {
 	rb_erase_cached(&turn->node, &turns->waiting);
-	if (turn->time < turns->clock)
+	if (rchar_turns_behind(turns, turn))
 		turns->early = min(turns->early + bytes + RCHAR_TURNS_FRAME, RCHAR_TURNS_EARLY);
 	else
 		turns->early = 0;

@@ -64,6 +64,7 @@ static inline u32 rchar_turns_priority(const u32 *priority)
 void rchar_turns_add(struct rchar_turns *turns, struct rchar_turn *turn);
 void rchar_turns_remove(struct rchar_turns *turns, struct rchar_turn *turn);
 struct rchar_turn *rchar_turns_first(const struct rchar_turns *turns);
+bool rchar_turns_behind(const struct rchar_turns *turns, const struct rchar_turn *turn);
 void rchar_turns_sent(struct rchar_turns *turns, struct rchar_turn *turn, u32 bytes, bool more);
 
 #endif /* RCHAR_TURNS_H */

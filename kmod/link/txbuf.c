@@ -189,7 +189,7 @@ static int copy_frame(struct rchar_txbuf *txb, struct rchar_sealbuf *buf, struct
  * cipher.
  *
  * Context: any but hard interrupt.
- * Return: false if the kernel's library does not take the frame.
+ * Return: false if the kernel's library does not take the frame, or @buf is too small.
  */
 bool rchar_txbuf_seal(struct rchar_txbuf *txb, struct rchar_sealbuf *buf,
 		      struct rchar_seal_key *key)
@@ -198,6 +198,8 @@ bool rchar_txbuf_seal(struct rchar_txbuf *txb, struct rchar_sealbuf *buf,
 	int n;
 
 	txb->sealed = buf;
+	if (WARN_ON_ONCE(buf->capacity < txb->hdr.len))
+		return false;
 	sg_init_table(sg, ARRAY_SIZE(sg));
 	n = copy_frame(txb, buf, sg);
 	memset(buf->wire.tag, 0, sizeof(buf->wire.tag));
