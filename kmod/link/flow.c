@@ -184,7 +184,7 @@ static bool small_behind_bulk(struct rchar_flow *flow, const struct rchar_lane *
 	       rchar_turns_behind(&flow->turns, &sender_of(flow, txb)->turn);
 }
 
-/* Later ones should not wait so long for what they follow. */
+/* The next frame may follow what should have waited: for a time, less goes before such frames. */
 static void yield_before(struct rchar_flow *flow, struct rchar_lane *lane,
 			 const struct rchar_txbuf *txb)
 {

@@ -108,8 +108,8 @@ struct rchar_lane_tx {
 	struct list_head posted;
 	u16 used;
 	struct rchar_inflight inflight;
-	u64 yield_until;
 	bool yields;
+	u64 yield_until;
 	bool ping_late;
 	u32 unsignaled;
 	u32 wanted;

@@ -283,7 +283,7 @@ small_beside() {
 	done
 	on b "for ((i = 0; i < $1; i++)); do rchar-perf bandwidth /dev/rchar/large -s $2 -t 600 >/dev/null & done; wait" &
 	programs+=($!)
-	until_true has_moved a large rx_bytes $((4 << 20))
+	until_true has_moved a large rx_bytes $((16 << 20))
 	read=$(counter b 'rchar -j stats large' rendezvous_sent)
 	on b rchar-perf latency /dev/rchar/small -s 64 -n 1000000 >/dev/null &
 	programs+=($!)
