@@ -226,6 +226,18 @@ measured() {
 		! grep -E '"(MB/s|IOPS|p50|open_all_ms)":(0(\.0)?[,}]|-|null)' <<<"$out"
 }
 
+# with_keepalive SECONDS COMMAND... - the links that begin meanwhile have that interval here. Of the two
+# hosts of a link, the one with the shorter interval decides.
+with_keepalive() {
+	local parameter=/sys/module/rdma_char/parameters/keepalive before
+
+	before=$(cat $parameter)
+	echo "$1" >$parameter
+	shift
+	"$@"
+	echo "$before" >$parameter
+}
+
 # reset_link HOST - break the link that a host has made; fails when it has none, or several
 reset_link() { on "$1" 'rchar link reset $(rchar link | sed -n "s/: to.*//p")'; }
 

@@ -268,19 +268,16 @@ del_dummy() { # NUMBER
 
 # A port of its own, as no packet says that it is down: both ends are here.
 a_port_that_goes_down_is_noticed_at_once() {
-	local parameter=/sys/module/rdma_char/parameters/keepalive before told lanes
+	local parameter=/sys/module/rdma_char/parameters/keepalive told lanes
 
 	lanes=$(cat /sys/module/rdma_char/parameters/lanes)
 	told=$(dmesg | grep -c 'down, port-down' || true)
-	before=$(cat $parameter)
 	! echo 0 >$parameter || return 1
 	! echo 251 >$parameter || return 1
-	# The keepalive does not notice before the test ends.
-	echo 250 >$parameter
 	add_dummy 7
 	rchar add here stream listen 10.7.0.1
-	rchar -w $limit add there stream connect 10.7.0.1/here
-	echo "$before" >$parameter
+	# The keepalive does not notice before the test ends.
+	with_keepalive 250 rchar -w $limit add there stream connect 10.7.0.1/here
 	[ "$(rchar -j link | grep -o '"keepalive_ms":250000' | wc -l)" = 2 ]
 	cat /dev/rchar/here >/tmp/got &
 	reader=$!
@@ -326,7 +323,9 @@ close_survives_a_link_reset() {
 	rchar add pipe stream listen 10.0.0.1 window 4m
 	# The default linger may be over before a slow machine is connected again, and the default keepalive
 	# before the reset: what is written to a link that is down is not sent twice.
-	on b rchar -w $limit add pipe stream connect 10.0.0.1 window 4m linger 300s keepalive 250s
+	with_keepalive 250 on b rchar -w $limit add pipe stream connect 10.0.0.1 \
+		window 4m linger 300s keepalive 250s
+	on b rchar -j link | grep -q '"keepalive_ms":250000'
 	# Written and closed while nothing gets through; then the connection breaks.
 	open_before_the_outage 'head -c 1000000 /bin/busybox >&3'
 	wait $!

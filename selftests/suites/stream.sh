@@ -176,7 +176,8 @@ grown_by() { # CHANNEL SEED [BUFFERS]
 # fires within the test.
 memory_pressure_takes_idle_buffers_back() {
 	rchar add tight stream listen 10.0.0.1
-	on b rchar -w $limit add tight stream connect 10.0.0.1 keepalive 250s
+	with_keepalive 250 on b rchar -w $limit add tight stream connect 10.0.0.1 keepalive 250s
+	on b rchar -j link | grep -q '"keepalive_ms":250000'
 	grown_by tight 54
 	has_buffers 32
 	until_true pressure_gives_back 8
