@@ -107,6 +107,17 @@ static void make_ready(struct rchar_flow *flow, struct rchar_keys *keys, bool wr
 	list_move_tail(&q->entry, &flow->ready[write]);
 }
 
+static void onesided_enqueue(struct rchar_io *io, bool head)
+{
+	struct list_head *ios = &queue_of(io)->ios;
+
+	io->queued = true;
+	if (head)
+		list_add(&io->entry, ios);
+	else
+		list_add_tail(&io->entry, ios);
+}
+
 /*
  * Remove an operation from its queue. An empty queue must not be ready, because the keys may be
  * freed with their last operation.
@@ -115,6 +126,7 @@ static void onesided_unqueue(struct rchar_io *io)
 {
 	struct rchar_io_queue *q = queue_of(io);
 
+	io->queued = false;
 	list_del_init(&io->entry);
 	if (!list_empty(&q->ios))
 		return;
@@ -594,9 +606,9 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	}
 	if (io->outstanding)
 		return NULL;
-	if (io->keys->error && (io->failed || io->iter.bi_size)) {
+	if ((io->keys->error || io->withdrawn) && (io->failed || io->iter.bi_size)) {
 		onesided_unqueue(io);
-		io->error = io->keys->error;
+		io->error = io->keys->error ?: -EINTR;
 		return io;
 	}
 	if (io->failed && io->atomic) {
@@ -612,8 +624,8 @@ static struct rchar_io *complete_one(struct rchar_flow *flow, struct rchar_lane 
 	}
 	if (io->failed) {
 		/* At the head of the queue: this operation has waited longest. */
-		if (list_empty(&io->entry))
-			list_add(&io->entry, &queue_of(io)->ios);
+		if (!io->queued)
+			onesided_enqueue(io, true);
 		make_ready(flow, io->keys, io->write);
 		return NULL;
 	}
@@ -690,11 +702,42 @@ void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io)
 	spin_lock_bh(&flow->lock);
 	onesided_restart(io);
 	io->error = io->keys->error;
-	list_add_tail(&io->entry, io->error ? &ended : &queue_of(io)->ios);
+	if (io->error)
+		list_add_tail(&io->entry, &ended);
+	else
+		onesided_enqueue(io, false);
 	make_ready(flow, io->keys, io->write);
 	onesided_pump(flow, &ended);
 	spin_unlock_bh(&flow->lock);
 	onesided_end_all(&ended);
+}
+
+/**
+ * rchar_onesided_withdraw() - end an operation for which nobody waits any more
+ * @flow: the flow of its session
+ * @io: the operation, submitted; it may have ended
+ *
+ * The operation ends with -EINTR, unless the device has executed all of it. With work requests in a
+ * send queue it ends when those complete, at the latest when the connection is lost; else before
+ * this function returns.
+ *
+ * Context: any but hard interrupt. The caller keeps @io valid.
+ */
+void rchar_onesided_withdraw(struct rchar_flow *flow, struct rchar_io *io)
+{
+	bool ends = false;
+
+	spin_lock_bh(&flow->lock);
+	io->withdrawn = true;
+	if (io->queued) {
+		onesided_unqueue(io);
+		ends = !io->outstanding;
+		if (ends)
+			io->error = -EINTR;
+	}
+	spin_unlock_bh(&flow->lock);
+	if (ends)
+		io->end(io);
 }
 
 /**

@@ -29,6 +29,8 @@ struct rchar_lane;
  * @vecs: local memory of @len bytes; the pages of each vector are contiguous
  * @iter: what of @vecs is not posted yet; flow->lock, like the fields below
  * @outstanding: work requests in send queues
+ * @queued: in the queue of its keys
+ * @withdrawn: nobody waits for the operation any more: post no more of it
  * @failed: a work request failed: the whole operation restarts or ends
  * @tries: failures not caused by a lost connection: refused requests, and local memory that could
  *	   not be mapped
@@ -48,6 +50,8 @@ struct rchar_io {
 	const struct bio_vec *vecs;
 	struct bvec_iter iter;
 	u32 outstanding;
+	bool queued;
+	bool withdrawn;
 	bool failed;
 	u8 tries;
 	int error;
@@ -67,6 +71,7 @@ struct rchar_onesided_fence {
 int rchar_onesided_add_keys(struct rchar_keys *keys, struct rchar_flow *flow,
 			    const struct rchar_wire_map *map, const __le32 *values);
 void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io);
+void rchar_onesided_withdraw(struct rchar_flow *flow, struct rchar_io *io);
 void rchar_onesided_stop(struct rchar_flow *flow, struct rchar_keys *keys, int error);
 void rchar_onesided_cancel(struct rchar_flow *flow, struct rchar_keys *keys, int error);
 struct rchar_onesided_fence rchar_onesided_fence_begin(struct rchar_flow *flow,

@@ -194,14 +194,15 @@ void rchar_session_set_opened(struct rchar_session *s, u32 peer_window, u32 peer
  * rchar_session_wake() - wake all waiters of a session, and send SIGIO
  * @s: the session
  *
+ * All, also those that poll with EPOLLEXCLUSIVE: what happens to a session concerns each of them.
  * Without a poll mask: io_uring reports the mask of a wakeup as the result, and aio does, too
  * (io_poll_wake() in io_uring/poll.c, aio_poll_wake() in fs/aio.c).
  */
 void rchar_session_wake(struct rchar_session *s)
 {
-	wake_up_interruptible(&s->rx.wait);
-	wake_up_interruptible(&s->tx.wait);
-	wake_up_interruptible(&s->tx.ack_wait);
+	wake_up_interruptible_all(&s->rx.wait);
+	wake_up_interruptible_all(&s->tx.wait);
+	wake_up_interruptible_all(&s->tx.ack_wait);
 	kill_fasync(&s->async, SIGIO, POLL_IN);
 }
 

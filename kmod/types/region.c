@@ -282,7 +282,7 @@ void rchar_region_channel_dead(struct rchar_channel *channel)
 	struct rchar_region *region = rchar_region_of(channel);
 
 	region_leaves(region);
-	wake_up_interruptible_poll(&region->wait, EPOLLERR | EPOLLHUP);
+	wake_up_interruptible_all(&region->wait);
 }
 
 /**
@@ -321,7 +321,8 @@ static void region_ring(struct rchar_region *region, u32 value)
 	WRITE_ONCE(region->rings, region->rings + 1);
 	region->last = value;
 	spin_unlock_bh(&region->lock);
-	wake_up_interruptible_poll(&region->wait, EPOLLIN | EPOLLRDNORM | EPOLLPRI);
+	/* Each program has its own count of rings, also one that polls with EPOLLEXCLUSIVE. */
+	wake_up_interruptible_all(&region->wait);
 }
 
 /**

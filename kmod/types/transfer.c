@@ -323,14 +323,16 @@ void rchar_transfer_start(struct rchar_transfer *t, struct kiocb *iocb)
  * @t: a transfer after rchar_transfer_start() without an iocb
  *
  * Context: process; sleeps.
- * Return: 0; -EINTR when the program is killed, while the transfer continues; or the error of
- * the transfer.
+ * Return: 0; -EINTR when the program is killed, while the device may still execute what it has of
+ * the transfer; or the error of the transfer.
  */
 int rchar_transfer_wait(struct rchar_transfer *t)
 {
-	if (wait_for_completion_state(&t->done, RCHAR_PROGRAM_WAITS))
-		return -EINTR;
-	return t->io.error;
+	if (!wait_for_completion_state(&t->done, RCHAR_PROGRAM_WAITS))
+		return t->io.error;
+	/* Others may keep the session, and it would keep the memory of any number of the killed. */
+	rchar_onesided_withdraw(t->session->flow, &t->io);
+	return -EINTR;
 }
 
 static void run_work(struct work_struct *work)

@@ -2,6 +2,7 @@
 /* Memory channels: 'here' exports, 'there' imports. */
 #include "contract.h"
 #include <libaio.h>
+#include <sys/epoll.h>
 
 #define HERE  "/dev/rchar/here"
 #define THERE "/dev/rchar/there"
@@ -348,6 +349,38 @@ TEST(rings_are_counted_and_wake_poll)
 	CHECK_ERR(ioctl(far, RCHAR_IOC_RINGS, &rings), ENOTTY);
 	late = open(THERE, O_RDONLY);
 	CHECK_ERR(ioctl(late, RCHAR_IOC_NOTIFY, 1), EBADF);
+}
+
+/* A thread of a program that waits as the only one of several: EPOLLEXCLUSIVE in epoll_ctl(2). */
+static void *wait_exclusively(void *arg)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+	int ep = epoll_create1(0);
+	struct call *c = arg;
+
+	CHECK(epoll_ctl(ep, EPOLL_CTL_ADD, c->fd, &ev) == 0);
+	c->tid = gettid();
+	c->ret = epoll_wait(ep, &ev, 1, LONG_MS);
+	return NULL;
+}
+
+TEST(every_program_that_polls_sees_a_ring)
+{
+	struct call calls[2] = {};
+	int far, near;
+
+	regions(&far, &near, "size 1m");
+	for (int i = 0; i < 2; i++) {
+		calls[i].fd = open(HERE, O_RDONLY);
+		CHECK(calls[i].fd >= 0);
+		pthread_create(&calls[i].thread, NULL, wait_exclusively, &calls[i]);
+		until_asleep(&calls[i]);
+	}
+	CHECK(ioctl(far, RCHAR_IOC_NOTIFY, 1) == 0);
+	for (int i = 0; i < 2; i++) {
+		pthread_join(calls[i].thread, NULL);
+		CHECK(calls[i].ret == 1);
+	}
 }
 
 TEST(writes_before_a_ring_are_visible_after_it)

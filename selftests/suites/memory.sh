@@ -264,6 +264,38 @@ descriptors_are_inherited() {
 	until_true eval '[ "$(counter b "rchar -j show pool" pinned_bytes)" = 0 ]'
 }
 
+# The file lives on, in the shell that the programs have it from.
+requests_of_the_killed_end_while_the_link_is_lost() {
+	local round pid pids
+
+	reads_are_one_sided
+	on b rchar add kept memory listen 10.0.0.2 size 1m recovery-timeout 300s
+	rchar -w $limit add kept memory connect 10.0.0.2 recovery-timeout 300s
+	exec 4</dev/rchar/kept
+	dd bs=1 count=1 <&4 >/tmp/read 2>/dev/null
+	on b vm-netem loss 100%
+	# The device has the first ones, or some of them. Nothing has the others but their queue.
+	for round in sent unsent; do
+		pids=()
+		for _ in {1..8}; do
+			dd bs=64k count=1 <&4 >/tmp/read.$round 2>/dev/null &
+			pids+=($!)
+		done
+		until_true eval '[ "$(counter a "rchar -j show kept" pinned_bytes)" -ge 524288 ]'
+		kill -9 "${pids[@]}"
+		for pid in "${pids[@]}"; do expect_status 137 wait "$pid"; done
+		until_true eval '[ "$(counter a "rchar -j show kept" pinned_bytes)" = 0 ]'
+		until_true eval '[ "$(state kept)" != up ]'
+	done
+	on b vm-netem
+	dd bs=64k count=1 <&4 >/tmp/read 2>/dev/null
+	head -c 65536 /dev/zero | cmp - /tmp/read
+	exec 4<&-
+	rm /tmp/read*
+	rchar del kept
+	on b rchar del kept
+}
+
 # The network is slower than the programs, also on a busy host.
 priority_is_a_share_of_the_link() {
 	local name size=256k pids=()
@@ -431,7 +463,7 @@ importers_come_and_go_while_the_link_breaks() {
 	rchar del shared
 }
 
-plan 27
+plan 28
 run up
 run fio_psync_random
 run fio_psync_sequential
@@ -442,6 +474,7 @@ run fio_io_uring_sequential
 run dd_cmp_hexdump
 run python_mmap_and_pread
 run descriptors_are_inherited
+run requests_of_the_killed_end_while_the_link_is_lost
 run no_frames_for_bytes
 run rchar_perf_measures
 run programs_of_a_host_share_keys
