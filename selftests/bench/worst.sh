@@ -93,4 +93,6 @@ for ((round = 0; round < rounds; round++)); do
 	beside 'program: 4,096 requests at once' rchar-perf.worst bandwidth /dev/rchar/far -d 4096 -s 64 -t 5
 done
 killall -9 rchar-perf
+# Its server would keep the module of b from being unloaded.
+on b 'killall -q -9 rchar-perf; true'
 wait 2>/dev/null
