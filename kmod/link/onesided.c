@@ -134,6 +134,16 @@ static void onesided_unqueue(struct rchar_io *io)
 	q->left = 0;
 }
 
+/* Give up an operation that is queued. Returns false if it ends when its work requests complete. */
+static bool onesided_give_up(struct rchar_io *io, int error)
+{
+	onesided_unqueue(io);
+	if (io->outstanding)
+		return false;
+	io->error = error;
+	return true;
+}
+
 /**
  * rchar_onesided_add_keys() - add keys that arrived, and post operations that waited for them
  * @keys: the keys
@@ -725,16 +735,11 @@ void rchar_onesided_submit(struct rchar_flow *flow, struct rchar_io *io)
  */
 void rchar_onesided_withdraw(struct rchar_flow *flow, struct rchar_io *io)
 {
-	bool ends = false;
+	bool ends;
 
 	spin_lock_bh(&flow->lock);
 	io->withdrawn = true;
-	if (io->queued) {
-		onesided_unqueue(io);
-		ends = !io->outstanding;
-		if (ends)
-			io->error = -EINTR;
-	}
+	ends = io->queued && onesided_give_up(io, -EINTR);
 	spin_unlock_bh(&flow->lock);
 	if (ends)
 		io->end(io);
@@ -771,11 +776,8 @@ static bool cancel_some(struct rchar_flow *flow, struct rchar_io_queue *q, int e
 	spin_lock_bh(&flow->lock);
 	while (n++ < CANCEL_BATCH &&
 	       (io = list_first_entry_or_null(&q->ios, struct rchar_io, entry))) {
-		onesided_unqueue(io);
-		if (io->outstanding)
-			continue;
-		io->error = error;
-		list_add_tail(&io->entry, ended);
+		if (onesided_give_up(io, error))
+			list_add_tail(&io->entry, ended);
 	}
 	more = !list_empty(&q->ios);
 	spin_unlock_bh(&flow->lock);
